@@ -33,6 +33,7 @@ class Entry:
     location: str
     properties: dict[str, str]
     columns: dict[str, str]
+    comments: dict[str, str]
     partition_columns: dict[str, str]
     partitions: dict[str, str]
     reads: str
@@ -69,6 +70,7 @@ class MetastoreClient:
             location=str(table.getSd().getLocation()),
             properties={str(key): str(value) for key, value in dict(table.getParameters()).items()},
             columns={str(one.getName()): str(one.getType()) for one in elements(table.getSd().getCols())},
+            comments={str(one.getName()): str(one.getComment() or "") for one in elements(table.getSd().getCols())},
             partition_columns={str(one.getName()): str(one.getType()) for one in elements(table.getPartitionKeys())},
             partitions={"/".join(map(str, elements(one.getValues()))): str(one.getSd().getLocation()) for one in found},
             reads=str(table.getSd().getInputFormat()).rpartition(".")[2],

@@ -52,6 +52,20 @@ def test_new_partition_and_new_column_are_shown_after_their_commit(trial: Catalo
     assert trial.metastore.entry(trial.table).columns["extra"] == "string"
 
 
+def test_comments_of_declared_columns_are_shown_and_follow_the_spec(trial: CatalogTrial) -> None:
+    columns = [{"name": name, "type": "string", "comment": f"the {name}"} for name in MONDAY]
+    trial.lake.table |= {"declared": {"columns": columns}}
+    trial.ingest(MONDAY)
+    first = trial.metastore.entry(trial.table).comments
+
+    trial.lake.table |= {"declared": {"columns": [*columns[:1], {**columns[1], "comment": "a value"}, columns[2]]}}
+    result = trial.ingest(TUESDAY)
+
+    assert (first["id"], first["v"]) == ("the id", "the v")
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert trial.metastore.entry(trial.table).comments["v"] == "a value"
+
+
 def test_merge_on_read_table_has_entries_for_both_kinds_of_query(trial: CatalogTrial) -> None:
     trial.lake.table |= {"type": "MergeOnRead"}
 

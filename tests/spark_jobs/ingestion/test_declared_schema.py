@@ -160,6 +160,29 @@ def test_an_absent_column_needs_to_be_nullable(lake: Any) -> None:
     assert lake.rows() == [(1, None)]
 
 
+@pytest.mark.parametrize("operation", sampled("Insert", "BulkInsert", "InsertOverwrite"))
+def test_every_operation_writes_the_declared_types(lake: Any, operation: str) -> None:
+    declare(lake)
+    legs = "array(named_struct('miles', 7)) legs"
+    source = lake.spark.sql(f"SELECT CAST(1 AS SMALLINT) id, CAST(1.5 AS DECIMAL(4,1)) price, {legs}")
+    source.coalesce(1).write.parquet(f"{lake.folder}/in/a")
+    ingested(lake, **PARQUET, operation=operation)
+    assert types(lake) == {one["name"]: one["type"] for one in COLUMNS}
+    assert lake.rows() == [(1, Decimal("1.50"), [(None, 7)])]
+
+
+def test_a_delete_needs_the_columns_of_the_key_alone_and_later_runs_go_on(lake: Any) -> None:
+    declare(lake, [*COLUMNS, column("gate", "string", nullable=False)])
+    lake.put("a.json", lines({"id": 1, "gate": "A"}, {"id": 2, "gate": "B"}))
+    ingested(lake, **JSON)
+    source = lake.spark.sql("SELECT 1L id")
+    source.coalesce(1).write.parquet(f"{lake.folder}/in/b")
+    ingested(lake, files={**PARQUET["files"], "path_glob": "*.parquet"}, operation="Delete")
+    lake.put("c.json", lines({"id": 3, "gate": "C"}), at=9)
+    ingested(lake, files={**JSON["files"], "path_glob": "c.json"})
+    assert lake.rows("id", "gate") == [(2, "B"), (3, "C")]
+
+
 def test_comments_are_in_the_schema_of_the_commit(lake: Any) -> None:
     declare(lake)
     lake.put("a.json", lines({"id": 1}))

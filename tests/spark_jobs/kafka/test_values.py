@@ -143,3 +143,21 @@ def test_a_time_that_no_calendar_has_stops_nothing(stream: Any) -> None:
     assert f'a message with the time {times[1]} ms: {{"id": 1, "v": "x"}}' in {row["record"] for row in kept}
     known = dt.datetime.fromisoformat("2023-11-14T22:13:20.123")
     assert stream.rows("id", "at") == [(1, None), (2, known), (3, None)]
+
+
+def test_values_are_read_with_the_declared_columns_of_the_table(stream: Any) -> None:
+    columns = [{"name": "id", "type": "bigint"}, {"name": "v", "type": "date"}, {"name": "place", "type": "bigint"}]
+    stream.lake.table = {"declared": {"columns": columns}}
+    stream.source |= {"value": {}, "columns": {"offset": "place"}}
+    stream.create()
+    stream.raw([(None, b'{"id": 1, "v": "2026-03-01"}'), (None, b'{"id": 2, "v": "soon"}')])
+    refused = stream.ingest()
+    assert refused.reason is FailureReason.BAD_RECORDS
+    assert f"1 in {stream.topic}-0:1: column 'v'" in refused.message
+    succeeded(stream.ingest(badRecords="Quarantine", quarantinePath=f"{stream.lake.root}/bad"))
+    assert stream.rows("id", "v", "place") == [(1, dt.date(2026, 3, 1), 0)]
+
+    stream.raw([(None, b'{"id": 3, "odd": 1}')])
+    refused = stream.ingest()
+    assert refused.reason is FailureReason.SCHEMA_INCOMPATIBLE
+    assert "'odd'" in refused.message

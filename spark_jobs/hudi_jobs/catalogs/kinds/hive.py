@@ -71,10 +71,15 @@ class HiveEntries:
                     )
                 for name in self._names:
                     self._require_ours(client, name)
-            jvm = classes(self._spark)
-            jvm.org.apache.hudi.hive.HiveSyncTool(
-                self._properties(table, dropped=dropped), self._configuration()
-            ).syncHoodieTable()
+                are_there = all(client.tableExists(self._catalog.database, name) for name in self._names)
+            self._run_sync(table, dropped=dropped)
+            if not are_there and _has_comments(table):
+                # Hudi 1.2.0 writes comments only into an entry that exists.
+                self._run_sync(table, dropped=False)
+
+    def _run_sync(self, table: HudiTable, *, dropped: bool) -> None:
+        sync = classes(self._spark).org.apache.hudi.hive.HiveSyncTool
+        sync(self._properties(table, dropped=dropped), self._configuration()).syncHoodieTable()
 
     def drop(self) -> tuple[str, ...]:
         """Drop the entries with the mark of this resource; the data stays where it is."""
@@ -196,6 +201,11 @@ class HiveEntries:
 def is_away(causes: Iterable[Cause]) -> bool:
     """Tell whether the metastore did not answer. A store that did not answer the sync or the metastore is no sign."""
     return any(_TRANSPORT in f"{each.kind} {each.message}" for each in causes)
+
+
+def _has_comments(table: HudiTable) -> bool:
+    schema = table.schema()
+    return schema is not None and any(one.metadata.get("comment") for one in schema.fields)
 
 
 def _is_same(one: str, other: str) -> bool:
