@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.spark_jobs.formats.events import postgres
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 from hudi_jobs.ingestion.rows import BASE64, BINARY
@@ -161,3 +162,31 @@ def test_values_are_read_with_the_declared_columns_of_the_table(stream: Any) -> 
     refused = stream.ingest()
     assert refused.reason is FailureReason.SCHEMA_INCOMPATIBLE
     assert "'odd'" in refused.message
+
+
+@pytest.mark.parametrize("undeclared", ["Refuse", "Ignore"])
+def test_deletes_of_change_events_need_no_values_in_declared_columns(stream: Any, undeclared: str) -> None:
+    columns = [
+        {"name": "id", "type": "bigint"},
+        {"name": "note", "type": "string", "nullable": False},
+        {"name": "_event_lsn", "type": "bigint"},
+    ]
+    stream.lake.table = {
+        "orderingFields": ["_event_lsn"],
+        "declared": {"columns": columns, "undeclared": undeclared},
+    }
+    stream.lake.spec = {"orderingFields": ["_event_lsn"]}
+    stream.source["value"] = {"schemaDdl": "id BIGINT, note STRING", "envelope": "Debezium"}
+    stream.create()
+    stream.send([postgres("c", {"id": number, "note": "a"}, lsn=number) for number in (1, 2, 3)])
+    if undeclared == "Refuse":
+        refused = stream.ingest()
+        assert refused.reason is FailureReason.SCHEMA_INCOMPATIBLE
+        assert "'_change_operation_type'" in refused.message
+        return
+    succeeded(stream.ingest())
+    stream.send([postgres("d", {"id": 1, "note": None}, lsn=4), postgres("u", {"id": 2, "note": "b"}, lsn=5)])
+    succeeded(stream.ingest())
+    assert stream.rows("id", "note") == [(2, "b"), (3, "a")]
+    stream.send([postgres("u", {"id": 3, "note": None}, lsn=6)])
+    assert stream.ingest().reason is FailureReason.BAD_RECORDS

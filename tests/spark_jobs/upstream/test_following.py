@@ -129,3 +129,11 @@ def test_updates_of_some_columns_come_as_the_rows_that_they_leave(upstream: Any)
         spark.sql("DROP TABLE part")
     upstream.follow()
     assert upstream.followed() == upstream.rows() == [(1, "d", "whole", 7), (2, "d", "whole", 1)]
+
+
+def test_rows_of_an_upstream_table_have_to_fit_the_declared_columns(either: Any) -> None:
+    columns = [{"name": name, "type": kind} for name, kind in (("id", "int"), ("day", "string"), ("v", "string"))]
+    either.lake.table = {**either.lake.table, "declared": {"columns": [*columns, {"name": "at", "type": "bigint"}]}}
+    either.write([(1, "d", "first", 1)])
+    assert either.follow().outcome is Outcome.SUCCEEDED
+    assert either.followed() == either.rows()
