@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 @declare(
-    details="Another class is one field, and the next Job uses it. To another namespace the command creates the table "
-    "there, suspended, waits until the old one has no Job, moves its HudiSavepoints, deletes the old one and resumes "
+    details="Another class is one field, and the next Job uses it. To another namespace the command suspends the table "
+    "until it has no Job, creates the new one, suspended, moves its HudiSavepoints, deletes the old table and resumes "
     "the new one. It deletes no data, and two tables never have the folder.\n\n"
     "The command first says what it does and what the table forgets, and asks. Repeat an interrupted command: it goes "
     "on where it was. A table that Argo CD, Flux or Helm keeps is refused, and its new YAML printed.",

@@ -1,8 +1,8 @@
 """Carries out a move to another namespace.
 
-The new table comes first, suspended, and the operator says whether its class allows it: the old table keeps its claim
-on the folder. Then the old table is suspended until it has no Job, its savepoints move, it is deleted, and the new
-table is resumed. Each step is read from the cluster, so that a repeated command continues where another has ended.
+The old table is suspended until it has no Job. Then the new table comes, suspended, and the operator says whether its
+class allows it: the old table keeps its claim on the folder. Its savepoints move, it is deleted, and the new table is
+resumed. Each step is read from the cluster, so that a repeated command continues where another has ended.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from hudi_operator.cli.move.objects import (
     suspension_on,
 )
 from hudi_operator.cli.render.view import TableView
-from hudi_operator.control.keys import SAVEPOINT, TABLE, savepoint_key
+from hudi_operator.control.keys import SAVEPOINT, TABLE, savepoint_key, table_named_by
 from hudi_operator.kube.errors import AlreadyExists, Conflict
 from hudi_operator.planning.model import BlockerReason
 
@@ -64,12 +64,18 @@ class Mover:
     async def _leave(self, found: Found, old: Document) -> None:
         if found.refusals:
             raise Failed(" ".join(found.refusals))
-        new = found.new or await self._create(old)
-        await self._accepted(new, is_of_this_run=found.new is None)
         if suspension_on(old) is None:
+            if found.new is not None:
+                raise Failed(
+                    f"HudiTable {self.route.old} was resumed during its move, and may have written since. Delete "
+                    f"HudiTable {self.route.new}, which has no data yet, and repeat the command."
+                )
             await self.client.annotate(self.route.old, {SUSPEND_ANNOTATION: leaving(self.route.target)})
             self.say(f"HudiTable {self.route.old} suspended")
         await self._wait(self._idle)
+        # A commit after the creation of a table counts as another writer's, so the last run ends before.
+        new = found.new or await self._create(old)
+        await self._accepted(new, is_of_this_run=found.new is None)
         await self._move_savepoints(new)
         await self._wait(self._deleted)
         self.say(f"HudiTable {self.route.old} deleted; the data stays")
@@ -81,14 +87,19 @@ class Mover:
         return made
 
     async def _accepted(self, new: Document, *, is_of_this_run: bool) -> None:
-        """Wait until the operator accepts the new table; delete it where the operator does not."""
+        """Wait until the operator accepts the new table; delete it and resume the old one where it does not."""
         try:
             await self._wait(self._verdict)
         except Failed as error:
             if not is_of_this_run:
                 raise
             await self.client.delete(self.route.new, uid=new["metadata"]["uid"])
-            raise Failed(f"{error.message} HudiTable {self.route.new} is deleted again.") from error
+            old = await self.client.get(self.route.old)
+            if old is not None and suspension_on(old) == leaving(self.route.target):
+                await self.client.annotate(self.route.old, {SUSPEND_ANNOTATION: None})
+            raise Failed(
+                f"{error.message} HudiTable {self.route.new} is deleted again, and the old table goes on."
+            ) from error
 
     async def _verdict(self) -> _Still | None:
         document = await self.client.get(self.route.new)
@@ -177,7 +188,7 @@ class Mover:
         if new is None:
             raise Failed(f"HudiTable {self.route.new} was deleted by somebody else: apply it again; the data is there.")
         for one in await self.client.list(SAVEPOINT, self.route.target):
-            if mark_on(one) is not None and (mark_on(one) or "").startswith(f"{self.route.source}/"):
+            if mark_on(one) is not None and table_named_by(one) == self.route.new:
                 key = savepoint_key(self.route.target, one["metadata"]["name"])
                 await self.client.annotate(key, {MOVED_FROM_ANNOTATION: None})
         changes: dict[str, Any] = {MOVED_FROM_ANNOTATION: None}

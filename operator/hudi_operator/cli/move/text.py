@@ -37,9 +37,9 @@ def _steps(route: Route, found: Found) -> Iterator[str]:
         yield f"Set spec.tableClassName to {route.table_class}. Running Jobs finish as they began."
         return
     if found.old is not None:
+        yield f"Suspend {route.old}, and wait until it has no Job."
         if found.new is None:
             yield f"Create {route.new}, suspended, and wait until the operator accepts it."
-        yield f"Suspend {route.old}, and wait until it has no Job."
         if found.savepoints:
             yield (
                 f"Declare HudiSavepoint {', '.join(names(found.savepoints))} in {route.target}, and delete the old "
