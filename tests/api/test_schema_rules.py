@@ -25,7 +25,7 @@ def column(kind: str, **fields: Any) -> Document:
     return {"name": "c", "type": kind, **fields}
 
 
-MANY = [{"name": f"{'c' * 250}{number}", "type": "string", "comment": "x" * 100} for number in range(298)]
+MANY = [{"name": f"{'c' * 40}{number}", "type": "string", "comment": "x" * 50} for number in range(298)]
 
 ACCEPTED: dict[str, Document] = {
     "columns of every kind": columns(
@@ -74,7 +74,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "too much text": (
         columns(*({**one, "comment": "x" * 256} for one in MANY)),
-        "types and comments must not have more than 32768 characters together",
+        "names, types and comments must not have more than 32768 characters together",
     ),
 }
 

@@ -105,9 +105,9 @@ class SchemaPolicy(Model):
                         "be lost; without any columns, the declaration ends",
                     ),
                     (
-                        "self.map(column, size(column.type) + (has(column.comment) ? size(column.comment) : 0)).sum() "
-                        f"<= {_MOST_TEXT}",
-                        f"types and comments must not have more than {_MOST_TEXT} characters together",
+                        "self.map(column, size(column.name) + size(column.type) + "
+                        f"(has(column.comment) ? size(column.comment) : 0)).sum() <= {_MOST_TEXT}",
+                        f"names, types and comments must not have more than {_MOST_TEXT} characters together",
                     ),
                 ),
             },
