@@ -172,6 +172,14 @@ def test_continuous_driver_starts_again_and_a_run_goes_on() -> None:
     assert (run.verdict, "1 run under way" in run.message) == (Verdict.OK, True)
 
 
+def test_operation_that_has_begun_is_named_and_a_waiting_one_is_not() -> None:
+    document = {"kind": "HudiOperation", "metadata": {"name": "back", "namespace": "team-a"}, "spec": {}, "status": {}}
+    quiet = cluster(tables=[], others=[document])
+    assert worst("work", quiet).verdict is Verdict.OK
+    begun = {**document, "status": {"begun": True}}
+    assert "HudiOperation team-a/back" in worst("work", cluster(tables=[], others=[begun])).message
+
+
 def test_table_that_is_unhealthy_or_being_deleted_is_named() -> None:
     assert "team-a/failing" in worst("tables", cluster(tables=[view("failing")])).message
     document = recorded()["orders"]

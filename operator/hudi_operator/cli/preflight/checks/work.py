@@ -16,8 +16,8 @@ def check_work(state: ClusterState) -> Iterator[Line]:
     operations = [name_of(one) for one in state.others if one["kind"] == "HudiOperation" and _is_begun(one)]
     if operations:
         yield warning(
-            f"{counted(len(operations), 'operation')} of tables has begun ({listed(operations, _SHOWN)}); the new "
-            "operator goes on with it.",
+            f"{counted(len(operations), 'operation')} under way ({listed(operations, _SHOWN)}): the new operator goes "
+            "on where the old one stops.",
             "Wait for the end, if a release note names the kind: kubectl hudi wait TABLE --operation NAME",
         )
     active = [(view, job) for view in state.tables for job in view.status.active_jobs]
