@@ -58,10 +58,12 @@ class WriteClient:
     def compact(self, instant: str, notes: Mapping[str, str], *, at_rest: AbstractContextManager[None]) -> None:
         """Execute a compaction plan and, within `at_rest`, commit it with the notes.
 
-        Rolls back the work of an earlier attempt.
+        Rolls back the work of an earlier attempt. Hudi would write the new files in `commitCompaction`, within
+        `at_rest`; counting the results, which Hudi keeps in Spark's cache, writes them before.
         """
         written = self._client.compact(instant)
         _note(written, notes)
+        written.getWriteStatuses().count()
         with at_rest:
             self._wait_for_store(instant)
             self._client.commitCompaction(instant, written, self._option.empty())
