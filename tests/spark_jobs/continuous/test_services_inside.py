@@ -2,8 +2,9 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.spark_jobs.trials import IN_FULL, LEASE
 from hudi_jobs.contract import Effect, FailureReason, JobRequest, Outcome, Service, TaskResult
 from hudi_jobs.driver import Driver
 from hudi_jobs.ingestion.batches import continuous
+from hudi_jobs.inline_services.inline_server import InlineQueue
 from hudi_jobs.table_services import clustering, preparation
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -233,6 +235,49 @@ def test_a_batch_that_updates_file_groups_of_a_pending_clustering_is_repeated_af
     assert result.file_groups == 2, "what it was to rewrite was not changed meanwhile"
     assert (ingested.outcome, ingested.batches, ingested.rows_read) == (Outcome.SUCCEEDED, 1, KEYS), ingested
     assert stream.pending("") == [], "nothing is left of the attempt"
+    stream.require_exact()
+
+
+def test_batch_that_commits_after_a_compaction_has_written_and_before_it_commits_keeps_its_rows(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, committed = threading.Event(), threading.Event()
+    at_rest = InlineQueue.at_rest
+
+    @contextmanager
+    def after_a_batch(queue: InlineQueue) -> Iterator[None]:
+        if stream.pending("compaction.inflight"):
+            written.set()
+            assert committed.wait(120), "no batch committed beside the compaction"
+        with at_rest(queue):
+            yield
+
+    monkeypatch.setattr(InlineQueue, "at_rest", after_a_batch)
+    with ThreadPoolExecutor() as pool:
+        driver = Driver(stream.request(), lambda _: stream.lake.spark)
+        driving = pool.submit(driver.run)
+        try:
+            for number in (1, 2):
+                stream.arrive()
+                wait_until(has_committed(stream.lake, number))
+            asked = pool.submit(stream.ask, Service.COMPACTION)
+            assert written.wait(120)
+            stream.arrive()
+            wait_until(has_committed(stream.lake, 3))
+            stream.require_exact()
+            committed.set()
+            result = asked.result(timeout=240)
+            stream.require_exact()
+            stream.arrive()
+            wait_until(has_committed(stream.lake, 4))
+        finally:
+            committed.set()
+            driver.stop()
+        [ingested] = driving.result(timeout=240).results
+
+    assert (result.outcome, result.files_written) == (Outcome.SUCCEEDED, 1), result
+    assert (ingested.outcome, ingested.batches) == (Outcome.SUCCEEDED, 4), ingested
+    assert stream.pending("") == []
     stream.require_exact()
 
 
