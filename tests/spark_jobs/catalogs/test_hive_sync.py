@@ -245,3 +245,15 @@ def test_deletion_of_a_table_leaves_an_entry_of_somebody_else(trial: CatalogTria
     assert result.outcome is Outcome.SUCCEEDED, result
     assert "was ours to drop" in result.message
     assert trial.table in trial.metastore.names()
+
+
+def test_partition_that_the_metastore_cannot_show_is_named_and_leaves_the_entry_as_it_was(trial: CatalogTrial) -> None:
+    trial.ingest(MONDAY)
+
+    result = trial.ingest(TUESDAY, {"id": "3", "v": "c", "day": "x=y"})
+
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert trial.record().trouble is SyncTrouble.REFUSED
+    assert "day=x=y" in trial.record().message
+    assert list(trial.metastore.entry(trial.table).partitions) == ["mon"]
+    assert len(trial.lake.rows("id")) == 3
