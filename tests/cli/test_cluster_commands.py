@@ -93,7 +93,7 @@ async def test_missing_table_is_named(lake: str) -> None:
 
 
 async def test_names_of_tables_are_completed_from_the_cluster(lake: str, capsys: pytest.CaptureFixture[str]) -> None:
-    from hudi_operator.cli.base.completion import complete_for_kubectl  # noqa: PLC0415
+    from hudi_operator.cli.base.completed_names import complete_for_kubectl  # noqa: PLC0415
     from hudi_operator.cli.main import GROUP  # noqa: PLC0415
 
     await asyncio.to_thread(complete_for_kubectl, GROUP, ["explain", "-n", lake, "o"])

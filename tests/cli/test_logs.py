@@ -16,7 +16,7 @@ from tests.planning.world import CREATED, NOW, active, at, memory, minutes, run,
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.runs import FailedRunLog
 from hudi_operator.cli.commands.logs import driver_pods
-from hudi_operator.cli.render.logs import newest_failed
+from hudi_operator.cli.render.log_lines import newest_failed
 
 Document = dict[str, Any]
 PODS = "/api/v1/namespaces/team-a/pods"

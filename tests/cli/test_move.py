@@ -13,9 +13,9 @@ from tests.planning.world import NOW, ago, at, minutes, run
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, SUSPEND_ANNOTATION
 from hudi_operator.api.status.table_operations import DecisionsStatus
 from hudi_operator.api.status.table_parts import BadRowsStatus, Protection, TakeoverPhase, TakeoverStatus
-from hudi_operator.cli.move.checks import kept_in_git, losses, refusals
 from hudi_operator.cli.move.gitops import kept_by
-from hudi_operator.cli.move.objects import (
+from hudi_operator.cli.move.move_plan import cluster_steps
+from hudi_operator.cli.move.moved_objects import (
     MOVED_FROM_ANNOTATION,
     arriving,
     arriving_savepoint,
@@ -24,7 +24,7 @@ from hudi_operator.cli.move.objects import (
     leaving,
     suspension_on,
 )
-from hudi_operator.cli.move.text import cluster_steps
+from hudi_operator.cli.move.obstacles import kept_in_git, losses, refusals
 from hudi_operator.cli.render.view import TableView
 
 Document = dict[str, Any]

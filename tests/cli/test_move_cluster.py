@@ -20,8 +20,8 @@ from tests.cli.tables import recorded
 
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.cli.move import steps
-from hudi_operator.cli.move.cluster import Route
-from hudi_operator.cli.move.objects import MOVED_FROM_ANNOTATION, leaving
+from hudi_operator.cli.move.moved_objects import MOVED_FROM_ANNOTATION, leaving
+from hudi_operator.cli.move.places import Route
 from hudi_operator.control.keys import OPERATION, SAVEPOINT, TABLE
 from hudi_operator.kube.errors import AlreadyExists, NotFound
 from hudi_operator.kube.objects import LEASE, Kind, collection_path

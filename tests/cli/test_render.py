@@ -18,12 +18,12 @@ from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.api.status.operation_status import HudiOperationStatus
 from hudi_operator.api.status.statistics import ExactStatistics, StatisticsStatus
 from hudi_operator.cli.commands.wait import is_in_state
-from hudi_operator.cli.render.cost import cost_document, cost_text, cpu_of_days, first_day, spent, totals
-from hudi_operator.cli.render.explain import Shown, explain_text
-from hudi_operator.cli.render.history import entries, event_time, events_text, history_document, history_text
-from hudi_operator.cli.render.status import ORDERS, status_text, summary_line
+from hudi_operator.cli.render.cost_sums import cost_document, cost_text, cpu_of_days, first_day, spent, totals
+from hudi_operator.cli.render.explanation import Shown, explain_text
+from hudi_operator.cli.render.past_runs import entries, event_time, events_text, history_document, history_text
+from hudi_operator.cli.render.size_table import size_of, top_text
+from hudi_operator.cli.render.status_table import ORDERS, status_text, summary_line
 from hudi_operator.cli.render.text import Cell, Tone, as_document, duration, table
-from hudi_operator.cli.render.top import size_of, top_text
 from hudi_operator.cli.render.view import TableView
 
 TABLES = [view(name) for name in recorded()]

@@ -11,8 +11,8 @@ from tests.planning.world import JOB, NOW, ago, done, instant, observe, snapshot
 
 from hudi_jobs.contract.table.facts import facts_of
 from hudi_jobs.contract.vocabulary import RUN_KEY
-from hudi_operator.cli.render.explain import Shown
-from hudi_operator.cli.render.schema import schema_document, schema_text
+from hudi_operator.cli.render.column_tables import schema_document, schema_text
+from hudi_operator.cli.render.explanation import Shown
 from hudi_operator.cli.render.view import TableView
 from hudi_operator.timeline.content.commits import CommitMetadata
 from hudi_operator.timeline.model import CorruptContent, Instant

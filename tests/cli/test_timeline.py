@@ -11,8 +11,8 @@ from tests.planning.world import NOW, ago, at, minutes
 
 from hudi_operator.api.status.timeline import ActStatus, InstantStatus, PendingOwner, PendingStatus, TimelineStatus
 from hudi_operator.cli.commands.timeline import named_table
-from hudi_operator.cli.render.explain import Shown
-from hudi_operator.cli.render.timeline import timeline_document, timeline_text
+from hudi_operator.cli.render.explanation import Shown
+from hudi_operator.cli.render.instant_table import timeline_document, timeline_text
 from hudi_operator.cli.render.view import TableView
 
 SHOWN = Shown(now=NOW)

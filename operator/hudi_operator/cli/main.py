@@ -21,7 +21,7 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")
     instruction = os.environ.get(COMPLETE_VAR, "")
     if instruction or PurePath(sys.argv[0]).name == KUBECTL_COMPLETES:
-        from hudi_operator.cli.base.completion import complete  # noqa: PLC0415 - only shells need it
+        from hudi_operator.cli.base.completed_names import complete  # noqa: PLC0415 - only shells need it
 
         sys.exit(complete(GROUP, instruction))
     sys.exit(execute(sys.argv[1:]))

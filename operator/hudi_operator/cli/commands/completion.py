@@ -4,7 +4,7 @@ import click
 
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.app import program
-from hudi_operator.cli.base.completion import SHELLS, script
+from hudi_operator.cli.base.completed_names import SHELLS, script
 
 
 @declare(

@@ -10,7 +10,7 @@ from hudi_operator.cli.base.cluster import Place, all_namespaces_option, cluster
 from hudi_operator.cli.base.exit_codes import READ_CODES
 from hudi_operator.cli.base.output import moment, output_option
 from hudi_operator.cli.base.read import table_of, tables_of
-from hudi_operator.cli.render.cost import GROUPS, cost_document, cost_text, first_day, spent, totals
+from hudi_operator.cli.render.cost_sums import GROUPS, cost_document, cost_text, first_day, spent, totals
 from hudi_operator.cli.render.text import value_as
 from hudi_operator.cli.render.view import TableView
 

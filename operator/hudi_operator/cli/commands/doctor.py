@@ -16,8 +16,8 @@ from hudi_operator.api.status.findings import Severity
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.output import has_colour, moment
 from hudi_operator.cli.base.store import s3_options, store_options, url_of
-from hudi_operator.cli.render.doctor import as_document, as_markdown, as_text
 from hudi_operator.cli.render.doctor_page import as_page
+from hudi_operator.cli.render.doctor_report import as_document, as_markdown, as_text
 from hudi_operator.diagnosis.examine import examine
 from hudi_operator.diagnosis.report import LakeReport, TableReport, lake_report, reported
 from hudi_operator.storage import FileSystem, S3Options, StorageError, open_filesystem

@@ -5,7 +5,7 @@ from hudi_operator.cli.base.cluster import Place, cluster_options, in_cluster, t
 from hudi_operator.cli.base.exit_codes import FOUND, OK
 from hudi_operator.cli.base.output import has_colour, moment, output_option
 from hudi_operator.cli.base.read import table_of
-from hudi_operator.cli.render.explain import Shown, explain_text
+from hudi_operator.cli.render.explanation import Shown, explain_text
 from hudi_operator.cli.render.text import value_as
 
 

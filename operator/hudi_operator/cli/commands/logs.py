@@ -13,7 +13,7 @@ from hudi_jobs.contract.wording import escaped
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Failed, Place, cluster_options, in_cluster, table_argument
 from hudi_operator.cli.base.read import table_of
-from hudi_operator.cli.render.logs import (
+from hudi_operator.cli.render.log_lines import (
     kept_line,
     newest_failed,
     newest_kept,

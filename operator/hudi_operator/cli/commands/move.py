@@ -15,10 +15,10 @@ from hudi_operator.cli.base.exit_codes import FOUND, OK
 from hudi_operator.cli.base.output import has_colour
 from hudi_operator.cli.base.read import table_of
 from hudi_operator.cli.base.write import confirm
-from hudi_operator.cli.move.cluster import Found, Route, class_change, look, savepoints_of
-from hudi_operator.cli.move.objects import Document, in_files
+from hudi_operator.cli.move.move_plan import cluster_steps, plan_text
+from hudi_operator.cli.move.moved_objects import Document, in_files
+from hudi_operator.cli.move.places import Found, Route, class_change, look, savepoints_of
 from hudi_operator.cli.move.steps import Mover
-from hudi_operator.cli.move.text import cluster_steps, plan_text
 from hudi_operator.cli.render.text import as_document, qualified_name
 from hudi_operator.cli.render.view import TableView
 

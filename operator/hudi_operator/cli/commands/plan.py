@@ -12,10 +12,10 @@ from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Place, cluster_options, in_cluster
 from hudi_operator.cli.base.exit_codes import FOUND, OK
 from hudi_operator.cli.base.output import has_colour, moment
-from hudi_operator.cli.plan.checks import defaults, problems
 from hudi_operator.cli.plan.decision import class_of, decide_new, job_of, unsafe_settings
+from hudi_operator.cli.plan.document_checks import defaults, problems
 from hudi_operator.cli.plan.files import Resource, Unreadable, read_resources
-from hudi_operator.cli.plan.text import Live, Planned, plan_text
+from hudi_operator.cli.plan.plan_text import Live, Planned, plan_text
 from hudi_operator.cli.render.text import value_as
 from hudi_operator.control.keys import TABLE, TABLE_CLASS
 from hudi_operator.kube.errors import Forbidden, Rejected

@@ -6,10 +6,10 @@ from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Place, cluster_options, in_cluster
 from hudi_operator.cli.base.exit_codes import FOUND, OK
 from hudi_operator.cli.base.output import has_colour, output_option
+from hudi_operator.cli.preflight.answers import preflight_document, preflight_text, summary, worst_of
 from hudi_operator.cli.preflight.check import Verdict
-from hudi_operator.cli.preflight.read import read_cluster
+from hudi_operator.cli.preflight.observe import read_cluster
 from hudi_operator.cli.preflight.registry import CHECKS
-from hudi_operator.cli.preflight.text import preflight_document, preflight_text, summary, worst_of
 from hudi_operator.cli.render.text import value_as
 
 

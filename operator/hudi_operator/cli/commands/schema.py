@@ -11,8 +11,8 @@ from hudi_operator.cli.base.exit_codes import OK, READ_CODES, USAGE
 from hudi_operator.cli.base.output import has_colour, moment, output_option
 from hudi_operator.cli.base.read import table_of
 from hudi_operator.cli.base.store import s3_options, store_options
-from hudi_operator.cli.render.explain import Shown
-from hudi_operator.cli.render.schema import schema_document, schema_text
+from hudi_operator.cli.render.column_tables import schema_document, schema_text
+from hudi_operator.cli.render.explanation import Shown
 from hudi_operator.cli.render.text import value_as
 from hudi_operator.cli.render.view import TableView
 from hudi_operator.timeline.rules.schema_steps import SchemaHistory

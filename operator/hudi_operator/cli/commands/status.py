@@ -10,7 +10,7 @@ from hudi_operator.cli.base.cluster import Place, all_namespaces_option, cluster
 from hudi_operator.cli.base.exit_codes import FOUND, OK
 from hudi_operator.cli.base.output import has_colour, moment, output_option, print_documents
 from hudi_operator.cli.base.read import tables_of
-from hudi_operator.cli.render.status import ORDERS, in_order, status_text, summary_line
+from hudi_operator.cli.render.status_table import ORDERS, in_order, status_text, summary_line
 from hudi_operator.cli.render.view import TableView
 
 

@@ -113,8 +113,8 @@ def _of_table(place: Place, table: str, output: str) -> int:
     # Reading paths loads none of these.
     from hudi_operator.cli.base.output import has_colour, moment, print_documents  # noqa: PLC0415
     from hudi_operator.cli.base.read import table_of  # noqa: PLC0415
-    from hudi_operator.cli.render import timeline as render  # noqa: PLC0415
-    from hudi_operator.cli.render.explain import Shown  # noqa: PLC0415
+    from hudi_operator.cli.render import instant_table as render  # noqa: PLC0415
+    from hudi_operator.cli.render.explanation import Shown  # noqa: PLC0415
     from hudi_operator.cli.render.text import value_as  # noqa: PLC0415
 
     view = in_cluster(place, lambda client: table_of(client, table))

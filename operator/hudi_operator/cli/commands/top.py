@@ -6,8 +6,8 @@ from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Place, all_namespaces_option, cluster_options, in_cluster, selector_option
 from hudi_operator.cli.base.output import moment, output_option, print_documents
 from hudi_operator.cli.base.read import tables_of
-from hudi_operator.cli.render.status import in_order
-from hudi_operator.cli.render.top import top_text
+from hudi_operator.cli.render.size_table import top_text
+from hudi_operator.cli.render.status_table import in_order
 
 
 @declare(

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType
 from hudi_operator.cli.base.cluster import Failed
-from hudi_operator.cli.move.checks import refusals
-from hudi_operator.cli.move.cluster import Found, Route, is_ending, look, names, operations_of, savepoints_of
-from hudi_operator.cli.move.objects import (
+from hudi_operator.cli.move.moved_objects import (
     MOVED_FROM_ANNOTATION,
     Document,
     arriving,
@@ -27,6 +25,8 @@ from hudi_operator.cli.move.objects import (
     mark_on,
     suspension_on,
 )
+from hudi_operator.cli.move.obstacles import refusals
+from hudi_operator.cli.move.places import Found, Route, is_ending, look, names, operations_of, savepoints_of
 from hudi_operator.cli.render.view import TableView
 from hudi_operator.control.keys import SAVEPOINT, TABLE, savepoint_key, table_named_by
 from hudi_operator.kube.errors import AlreadyExists, Conflict

@@ -6,7 +6,7 @@ from html import escape
 
 from hudi_jobs.contract.wording import escaped
 from hudi_operator.api.status.findings import WORST_FIRST
-from hudi_operator.cli.render.doctor import cluster_sentence, evidence_line, summary
+from hudi_operator.cli.render.doctor_report import cluster_sentence, evidence_line, summary
 from hudi_operator.diagnosis.report import LakeReport, Said, TableReport
 
 _STYLE = """

@@ -6,9 +6,9 @@ from typing import Any
 
 from hudi_jobs.contract.wording import counted, shortened
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType
-from hudi_operator.cli.render.cost import cpu_of_days
+from hudi_operator.cli.render.cost_sums import cpu_of_days
+from hudi_operator.cli.render.size_table import size_of
 from hudi_operator.cli.render.text import SEVERITY_TONES, Cell, Tone, age, table
-from hudi_operator.cli.render.top import size_of
 from hudi_operator.cli.render.view import TableView
 
 _MESSAGE = 160

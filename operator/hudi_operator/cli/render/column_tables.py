@@ -10,7 +10,7 @@ from hudi_jobs.contract.wording import escaped
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.api.spec.schema import SchemaColumn
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.cli.render.explain import Shown, head
+from hudi_operator.cli.render.explanation import Shown, head
 from hudi_operator.cli.render.text import Cell, Row, Tone, heading, table
 from hudi_operator.cli.render.view import TableView
 from hudi_operator.jobs.requests.request import definition_of

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from hudi_operator.api.resources import HudiTable, HudiTableClass, parse_table, parse_table_class
 from hudi_operator.api.status.savepoints import SavepointState
 from hudi_operator.cli.base.cluster import Failed, NoAccess
-from hudi_operator.cli.move.checks import kept_in_git, losses, refusals
-from hudi_operator.cli.move.objects import Document, arriving_table, mark_of, mark_on, with_class
+from hudi_operator.cli.move.moved_objects import Document, arriving_table, mark_of, mark_on, with_class
+from hudi_operator.cli.move.obstacles import kept_in_git, losses, refusals
 from hudi_operator.cli.render.view import TableView
 from hudi_operator.control.keys import OPERATION, SAVEPOINT, TABLE, class_key, table_key, table_named_by
 from hudi_operator.kube.errors import Forbidden

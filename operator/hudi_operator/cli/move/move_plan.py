@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from hudi_jobs.contract.wording import escaped
-from hudi_operator.cli.move.checks import losses
-from hudi_operator.cli.move.cluster import Found, Route, names
-from hudi_operator.cli.move.objects import suspension_on
+from hudi_operator.cli.move.moved_objects import suspension_on
+from hudi_operator.cli.move.obstacles import losses
+from hudi_operator.cli.move.places import Found, Route, names
 from hudi_operator.cli.render.text import Tone, heading, toned
 from hudi_operator.cli.render.view import TableView
 

@@ -12,7 +12,7 @@ from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.cli.plan.checks import unknown_fields
+from hudi_operator.cli.plan.document_checks import unknown_fields
 from hudi_operator.cli.preflight.check import ClusterState, Document, Line, blocked, fine, name_of, warning
 
 _SPECS: Mapping[str, type[BaseModel]] = {

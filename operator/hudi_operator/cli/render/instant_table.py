@@ -5,7 +5,7 @@ from typing import Any
 
 from hudi_jobs.contract.wording import escaped
 from hudi_operator.api.status.timeline import ActStatus, InstantStatus, PendingStatus, TimelineStatus
-from hudi_operator.cli.render.explain import Shown, count_text, head
+from hudi_operator.cli.render.explanation import Shown, count_text, head
 from hudi_operator.cli.render.text import Cell, Row, Tone, age, heading, table
 from hudi_operator.cli.render.view import TableView
 from hudi_operator.planning.model.times import parse_time
