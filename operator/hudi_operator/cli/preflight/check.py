@@ -21,7 +21,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One answer of a check, and what to do."""
+    """An answer of a check, and what to do."""
 
     verdict: Verdict
     message: str
