@@ -1,4 +1,4 @@
-"""The end of the demonstration: its tables in a Hive Metastore, and every row read by name; `CATALOG=0` leaves it out."""
+"""The end of the demonstration, unless `CATALOG=0`: its tables in a Hive Metastore, and every row read by name."""
 
 import json
 import os
