@@ -90,6 +90,18 @@ async def test_the_metadata_table_is_read_once_after_each_change(tmp_path: Path)
     assert read_snapshot(reader, base, Questions(live=True)).metadata == found.metadata
 
 
+async def test_a_live_look_reads_the_metadata_table_again_and_a_missing_one_is_not_remembered(tmp_path: Path) -> None:
+    found = await seen("1.2.0-cow-writes", tmp_path)
+    metadata, away = tmp_path / ".hoodie/metadata", tmp_path / "away"
+    reader, base = TimelineReader(LocalFileSystem()), Location.parse(str(tmp_path))
+    metadata.rename(away)
+    assert read_snapshot(reader, base, NO_QUESTIONS).metadata is None
+    away.rename(metadata)
+    assert read_snapshot(reader, base, NO_QUESTIONS).metadata == found.metadata
+    metadata.rename(away)
+    assert read_snapshot(reader, base, Questions(live=True)).metadata is None
+
+
 RECORD = {
     "version": 1,
     "operator": "cluster/ns",

@@ -22,6 +22,7 @@ from hudi_operator.timeline.model import (
 )
 from hudi_operator.timeline.reader import TimelineReader
 from hudi_operator.timeline.rules.counters import COMMITS
+from hudi_operator.timeline.rules.schema_steps import SCHEMA_KEY
 
 _FILES = 5_000
 
@@ -116,7 +117,6 @@ def missing_in_metadata(metadata: Timeline, data: Timeline) -> tuple[str, ...]:
     )
 
 
-_SCHEMA = "schema"
 _COMPACTS = frozenset({"COMPACT", None})
 
 
@@ -137,7 +137,7 @@ def read_facts(
     """
     extras = [metadata.extra_metadata for _, metadata in commits[:COMMITS_ASKED]]
     return facts_of(
-        schemas=[extra[_SCHEMA] for extra in extras if extra.get(_SCHEMA)],
+        schemas=[extra[SCHEMA_KEY] for extra in extras if extra.get(SCHEMA_KEY)],
         is_marked=any(extra.get(MARK) for extra in extras),
         history=reader.once(base, "schema history", changed_at, newest_history),
         zone=shown_zone_of(timeline),

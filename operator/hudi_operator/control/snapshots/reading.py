@@ -50,7 +50,6 @@ from hudi_operator.timeline import (
 )
 from hudi_operator.timeline.content.plans import PlanSummary
 from hudi_operator.timeline.facts import read_facts, read_metadata_table
-from hudi_operator.timeline.files.reading import TableFiles
 from hudi_operator.timeline.reader import commit_problem, completed_commits
 from hudi_operator.timeline.rules.changes import completed_changes
 from hudi_operator.timeline.rules.file_sizes import SMALL_FILE_LIMIT, FileSummary, summarise_files
@@ -319,22 +318,24 @@ def _statistics(
 
 def _metadata(reader: TimelineReader, base: Location, timeline: Timeline, questions: Questions) -> Timeline | None:
     """Return the metadata table's timeline, read once after each change; without it, more commits seem archivable."""
-
-    def read(_: TableFiles, place: Location) -> Timeline | None:
-        try:
-            return read_metadata_table(reader, place, timeline)
-        except (TableUnreadable, CorruptContent):
-            return None
-
+    if questions.live:
+        return _readable_metadata(reader, base, timeline)
     change = (max((one.completion for one in timeline.completed), default=""), len(timeline.completed))
     return reader.once(
         base,
         "metadata",
         change,
-        read,
-        lasts=lambda _: not questions.live,
+        lambda _, place: _readable_metadata(reader, place, timeline),
+        lasts=lambda found: found is not None,
         size=lambda found: 0 if found is None else _INSTANT_BYTES * len(found.instants),
     )
+
+
+def _readable_metadata(reader: TimelineReader, base: Location, timeline: Timeline) -> Timeline | None:
+    try:
+        return read_metadata_table(reader, base, timeline)
+    except (TableUnreadable, CorruptContent):
+        return None
 
 
 def _changed_at(extras: Iterable[tuple[Instant, Mapping[str, str]]]) -> str | None:
