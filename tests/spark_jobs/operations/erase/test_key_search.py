@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 import random
 import threading
 import time
@@ -243,18 +244,25 @@ def test_the_ending_of_a_file_makes_a_key_longer_only_where_no_file_is_named(lak
         assert seen(lake, place, KEY) == ({"named", "named.parquet"} if names_files else set(), set()), folder
 
 
+def processor_seconds(spark: Any) -> float:
+    """Processor seconds of the JVM: unlike the time on the clock, what else the machine does is not in them."""
+    process = spark._jvm.java.lang.ProcessHandle.current().pid()
+    user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def test_keys_that_end_alike_are_looked_for_as_fast_as_others(lake: Any, tmp_path: Path) -> None:
     folder = tmp_path / "alike"
     folder.mkdir()
     (folder / "all.txt").write_text("".join(f"{number}-x@example.com\n" for number in range(120_000)))
     forms = ("example.com-{}", "{}@example.com")
-    took: dict[str, list[float]] = {form: [] for form in forms}
-    for form in forms * 3:  # the shortest of three is not that of a busy machine
-        begun = time.monotonic()
+    took = dict.fromkeys(forms, 0.0)
+    for form in forms * 3:
+        begun = processor_seconds(lake.spark)
         assert seen(lake, folder, *(form.format(f"{number:05}") for number in range(30_000))) == (set(), set())
-        took[form].append(time.monotonic() - begun)
-    others, alike = (min(took[form]) for form in forms)
-    assert alike < 4 * others
+        took[form] += processor_seconds(lake.spark) - begun
+    others, alike = took.values()
+    assert alike < 5 * others
 
 
 def test_keys_are_whole_where_they_have_several_fields_and_short_ones_are_not_for_bytes() -> None:
