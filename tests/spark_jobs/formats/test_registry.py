@@ -126,7 +126,7 @@ def test_a_registry_that_is_down_is_given_up_after_three_attempts() -> None:
     failed = failure(f"http://127.0.0.1:{port}")
     assert failed.reason is FailureReason.SOURCE_UNAVAILABLE
     assert "refused" in failed.message
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize("says", [b"", b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 500])
