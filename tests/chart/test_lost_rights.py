@@ -14,12 +14,12 @@ import pytest
 import yaml
 
 from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.keys import table_key
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import NotFound
+from hudi_operator.kube.keys import table_key
 from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.kube.transport import MERGE_PATCH, Transport
 from hudi_operator.runtime.controller import Trigger

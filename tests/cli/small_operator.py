@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
-from hudi_operator.control.keys import SAVEPOINT, TABLE
 from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.kube.keys import SAVEPOINT, TABLE
 from hudi_operator.kube.objects import Kind, collection_path
 from hudi_operator.kube.transport import MERGE_PATCH, Transport
 

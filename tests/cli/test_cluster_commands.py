@@ -14,8 +14,8 @@ from tests.cli.person import current_config, tenant_of
 from tests.cli.tables import recorded
 
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
-from hudi_operator.control.keys import OPERATION, TABLE
 from hudi_operator.kube.events import EventType, event_manifest
+from hudi_operator.kube.keys import OPERATION, TABLE
 from hudi_operator.kube.objects import collection_path
 from hudi_operator.kube.transport import Transport
 

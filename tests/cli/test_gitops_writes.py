@@ -13,7 +13,7 @@ from tests.gitops.argo_diff import LAST_APPLIED, TRACKING, is_out_of_sync, predi
 
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, SUSPEND_ANNOTATION
 from hudi_operator.cli.move.gitops import kept_by
-from hudi_operator.control.keys import OPERATION, TABLE
+from hudi_operator.kube.keys import OPERATION, TABLE
 from hudi_operator.kube.objects import collection_path
 from hudi_operator.kube.transport import Transport
 

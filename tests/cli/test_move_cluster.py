@@ -22,8 +22,8 @@ from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.cli.move import steps
 from hudi_operator.cli.move.moved_objects import MOVED_FROM_ANNOTATION, leaving
 from hudi_operator.cli.move.places import Route
-from hudi_operator.control.keys import OPERATION, SAVEPOINT, TABLE
 from hudi_operator.kube.errors import AlreadyExists, NotFound
+from hudi_operator.kube.keys import OPERATION, SAVEPOINT, TABLE
 from hudi_operator.kube.objects import LEASE, Kind, collection_path
 from hudi_operator.kube.person import PersonClient
 from hudi_operator.kube.transport import MERGE_PATCH, Transport

@@ -10,9 +10,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from hudi_operator.api.values.base import GROUP, VERSION
-from hudi_operator.control.keys import table_key
 from hudi_operator.control.parts import Parts
 from hudi_operator.kube.api import KubernetesApi
+from hudi_operator.kube.keys import table_key
 from hudi_operator.kube.objects import Kind, ObjectKey, text
 from hudi_operator.runtime.controller import Controller, Reconcile, Trigger, concerns_what_it_refers_to
 

@@ -11,8 +11,8 @@ from typing import Any
 from tests.planning.world import IMAGE, JOB, active, observe, table, table_class
 
 from hudi_jobs.contract import JobOutcome, Outcome, TaskResult, encode_outcome
-from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.control.jobs.job_view import observe_jobs
+from hudi_operator.jobs.decided_job import build_manifest
 from hudi_operator.planning.model import JobObservation
 
 CREATED = datetime(2026, 3, 10, 12, 0, 0, tzinfo=UTC)

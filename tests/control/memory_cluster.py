@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 from hudi_jobs.contract import AffectedInstant, FailureReason, JobOutcome, Outcome, TaskResult, encode_outcome, task_id
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
-from hudi_operator.control.keys import OPERATION, SAVEPOINT, TABLE, TABLE_CLASS
 from hudi_operator.jobs.names import ROLE_LABEL, SERVICE_LABEL, TABLE_LABEL
 from hudi_operator.kube.api import NO_NOTES, Documents
 from hudi_operator.kube.errors import (
@@ -27,6 +26,7 @@ from hudi_operator.kube.errors import (
     NotFound,
 )
 from hudi_operator.kube.events import EventType
+from hudi_operator.kube.keys import OPERATION, SAVEPOINT, TABLE, TABLE_CLASS
 from hudi_operator.kube.objects import JOB, NAMESPACE, POD, Kind, ObjectKey
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.model.times import format_time

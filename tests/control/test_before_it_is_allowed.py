@@ -20,10 +20,10 @@ from tests.whole_status import whole
 
 from hudi_jobs.contract import Location, Outcome, OwnerRecord
 from hudi_operator.api.spec.table_class import ObjectStore
-from hudi_operator.control.keys import table_key
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.reader import fingerprint
 from hudi_operator.control.tables import Reconciler
+from hudi_operator.kube.keys import table_key
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.timeline.rules.file_sizes import FileSummary

@@ -15,9 +15,9 @@ from tests.planning.operations.told import state_and_reason, told_as
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import HudiTable, parse_table
-from hudi_operator.control.keys import operation_key, table_key
 from hudi_operator.control.observation.derived import derived_from, list_readings
 from hudi_operator.kube.errors import Forbidden
+from hudi_operator.kube.keys import operation_key, table_key
 from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.runtime.controller import Trigger
 

@@ -13,10 +13,10 @@ from tests.whole_status import whole
 from hudi_jobs.contract import JobRequest
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.control.claims import Claims
-from hudi_operator.control.keys import table_key
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.tables import Reconciler
 from hudi_operator.jobs.names import REQUEST_ANNOTATION, TABLE_UID_LABEL
+from hudi_operator.kube.keys import table_key
 from hudi_operator.runtime.controller import Trigger
 
 ALLOWED = {"hive": {"metastoreUris": ["thrift://metastore:9083"], "allowedDatabases": ["lake"]}}

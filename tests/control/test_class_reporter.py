@@ -8,7 +8,7 @@ from tests.control.memory_cluster import MemoryCluster
 from tests.planning.world import class_spec
 
 from hudi_operator.control.class_reporter import ClassReporter
-from hudi_operator.control.keys import class_key
+from hudi_operator.kube.keys import class_key
 from hudi_operator.runtime.controller import Trigger
 
 Document = dict[str, Any]

@@ -15,7 +15,7 @@ from tests.whole_status import whole
 
 from hudi_jobs.contract import FailureReason, Outcome
 from hudi_operator.control.class_reporter import TABLE_CLASSES
-from hudi_operator.control.keys import class_key
+from hudi_operator.kube.keys import class_key
 from hudi_operator.runtime.controller import Trigger
 
 Document = dict[str, Any]

@@ -23,11 +23,11 @@ from hudi_jobs.contract import (
     encode_outcome,
     task_id,
 )
-from hudi_operator.control.keys import table_key
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.tables import Reconciler
 from hudi_operator.jobs.names import SERVICE_LABEL, TABLE_LABEL
 from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.kube.keys import table_key
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.telemetry.metrics import metrics
 

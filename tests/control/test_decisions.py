@@ -10,9 +10,9 @@ from tests.planning.operations.told import state_and_reason
 from tests.planning.world import done
 from tests.whole_status import whole
 
-from hudi_operator.control.keys import operation_key
 from hudi_operator.control.observation.related import rank_of_operation
 from hudi_operator.control.operations import OPERATIONS
+from hudi_operator.kube.keys import operation_key
 
 FILES = tuple(done("commit", number) for number in (30, 20, 10))
 TIMES = tuple(one.partition("_")[0] for one in FILES)

@@ -13,10 +13,10 @@ from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.keys import TABLE, TableKey, table_key
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.api import WatchedApi
+from hudi_operator.kube.keys import TABLE, TableKey, table_key
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.runtime.informer import Informer, KnownObjects
 

@@ -15,7 +15,6 @@ from tests.planning.world import IMAGE, NOW, UID, as_declared, at, class_spec, i
 from hudi_jobs.contract import Location, Outcome, Service
 from hudi_jobs.contract.table.location import canonical_path
 from hudi_operator.api.spec.table_class import ObjectStore
-from hudi_operator.control.keys import table_key
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.pool import StorePool
@@ -23,6 +22,7 @@ from hudi_operator.control.snapshots.reader import SnapshotReader, Snapshots
 from hudi_operator.control.tables import Reconciler
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, job_labels
 from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.kube.keys import table_key
 from hudi_operator.planning.deletion.decide_ending import ATTEMPTS
 from hudi_operator.planning.model import TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.policy.class_policy import path_hash

@@ -17,9 +17,9 @@ from hudi_jobs.contract import encode_outcome
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.api.spec.table import DeletionPolicy
 from hudi_operator.api.status.table_status import HudiTableStatus
-from hudi_operator.control.actions.actor import JobRefused, build_manifest
 from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.control.jobs.running import own_jobs, own_pods
+from hudi_operator.jobs.decided_job import JobRefused, build_manifest
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.deletion.attempts import EndingObservation
 from hudi_operator.planning.deletion.decide_ending import decide_ending

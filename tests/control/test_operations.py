@@ -13,9 +13,9 @@ from tests.whole_status import whole
 
 from hudi_jobs.contract import JobOutcome, Outcome, TaskResult
 from hudi_operator.api.resources import OPERATION_UID_ANNOTATION
-from hudi_operator.control.actions.actor import JobRefused, build_manifest
-from hudi_operator.control.keys import TABLE, operation_key
 from hudi_operator.control.operations import OPERATIONS
+from hudi_operator.jobs.decided_job import JobRefused, build_manifest
+from hudi_operator.kube.keys import TABLE, operation_key
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.telemetry.metrics import metrics
 

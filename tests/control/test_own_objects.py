@@ -15,8 +15,8 @@ from tests.planning.world import IMAGE, JOB, NOW, UID, active, at, minutes, obse
 from tests.whole_status import whole
 
 from hudi_jobs.contract import Service
-from hudi_operator.control.actions.actor import JobRefused, build_manifest
 from hudi_operator.control.jobs.running import own_jobs, own_pods
+from hudi_operator.jobs.decided_job import JobRefused, build_manifest
 from hudi_operator.kube.objects import Kind
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import CreateJob

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hudi_jobs.contract import Location
-from hudi_operator.control.keys import table_key
 from hudi_operator.control.snapshots.polling import LastReconcile, Polling, age_of
+from hudi_operator.kube.keys import table_key
 from hudi_operator.planning.model import NamespaceObservation
 
 KEY = table_key("n", "t")

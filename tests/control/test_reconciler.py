@@ -17,13 +17,13 @@ from tests.whole_status import whole
 
 from hudi_jobs.contract import Location, Outcome
 from hudi_operator.api.spec.table_class import ObjectStore
-from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.polling import LastReconcile
 from hudi_operator.control.snapshots.reader import fingerprint
 from hudi_operator.control.tables import Reconciler
 from hudi_operator.kube.errors import ApiUnavailable, Conflict, KubernetesError
+from hudi_operator.kube.keys import TableKey, table_key
 from hudi_operator.kube.objects import Kind
 from hudi_operator.planning.model import NamespaceObservation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.times import format_time

@@ -18,9 +18,9 @@ from tests.whole_status import whole
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.keys import operation_key
 from hudi_operator.control.observation.related import rank_of_operation, rank_of_savepoint, remembered
 from hudi_operator.control.savepoints import SAVEPOINTS
+from hudi_operator.kube.keys import operation_key
 from hudi_operator.planning.model.observation import MOST_RELATED
 
 Document = dict[str, Any]

@@ -8,9 +8,9 @@ import pytest
 from tests.planning.world import IMAGE, UID, active, class_spec, observe, table
 
 from hudi_operator.api.resources import HudiTableClass, ObjectMetadata
-from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.control.jobs.running import MOST_OF_A_TABLE, RunningJobs
-from hudi_operator.control.keys import TableKey, table_key
+from hudi_operator.jobs.decided_job import build_manifest
+from hudi_operator.kube.keys import TableKey, table_key
 from hudi_operator.planning.model import PlaceHolders
 
 FLIGHTS = table_key("team-a", "flights")

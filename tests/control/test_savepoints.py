@@ -16,11 +16,11 @@ from tests.whole_status import whole
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import SAVEPOINT_FINALIZER, HudiTable, parse_table
 from hudi_operator.api.status.savepoints import SAVEPOINTS_SHOWN
-from hudi_operator.control.actions.actor import JobRefused, build_manifest
-from hudi_operator.control.keys import savepoint_key
 from hudi_operator.control.observation.observer import _questions
 from hudi_operator.control.savepoints import SAVEPOINTS
+from hudi_operator.jobs.decided_job import JobRefused, build_manifest
 from hudi_operator.jobs.resources import build_savepoint
+from hudi_operator.kube.keys import savepoint_key
 from hudi_operator.planning.model.observation import MOST_RELATED
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.outcome.status.savepoint_status import decide_savepoint

@@ -12,10 +12,10 @@ from tests.planning.world import IMAGE
 
 from hudi_operator.control import tables
 from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.keys import table_key
 from hudi_operator.control.parts import Parts
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.watches import _KopfThread, watch_settings
+from hudi_operator.kube.keys import table_key
 from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import Observation

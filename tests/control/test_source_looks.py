@@ -13,9 +13,9 @@ import pytest
 from tests.control.lake import Lake, snapshots_of
 from tests.planning.world import NOW, table, table_class
 
-from hudi_operator.control.keys import table_key
 from hudi_operator.control.snapshots.looks import SourceLooker
 from hudi_operator.control.snapshots.stores import StoreBusy, StoreThreads
+from hudi_operator.kube.keys import table_key
 from hudi_operator.sources.look import LookProblem, SourceLook
 from hudi_operator.storage import StorageError, StorageErrorKind
 from hudi_operator.telemetry.metrics import metrics

@@ -11,8 +11,8 @@ from tests.control import jumping
 from tests.control.test_reconciler import Cluster, Operator, due_operator, living_table
 from tests.whole_status import whole
 
-from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.kube.errors import ApiUnavailable
+from hudi_operator.kube.keys import TableKey, table_key
 from hudi_operator.kube.objects import NAMESPACE, ObjectKey
 from hudi_operator.runtime.controller import Trigger
 

@@ -18,12 +18,12 @@ from tests.fuzz.hostile import changed, changed_text, spoil
 from tests.planning.world import IMAGE
 
 from hudi_jobs.contract import JobOutcome, Outcome, Service, TaskResult, encode_outcome, task_id
-from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.pool import StorePool
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.tables import Reconciler
 from hudi_operator.kube.errors import KubernetesError, NotFound
+from hudi_operator.kube.keys import TableKey, table_key
 from hudi_operator.kube.objects import Kind
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.runtime.controller import Trigger

@@ -16,8 +16,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hudi_operator.control.keys import table_key
 from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.keys import table_key
 from hudi_operator.kube.transport import Transport
 
 pytestmark = pytest.mark.cluster

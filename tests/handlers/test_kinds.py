@@ -12,12 +12,12 @@ from tests.control.bookmarks import BOOKMARK, BOOKMARKS
 
 from hudi_operator.api.values.base import GROUP, VERSION
 from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.keys import SAVEPOINT, savepoint_key, table_key
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.api import WatchedApi
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import Forbidden, KubernetesError
+from hudi_operator.kube.keys import SAVEPOINT, savepoint_key, table_key
 from hudi_operator.kube.objects import Kind, ObjectKey
 from hudi_operator.kube.transport import Transport
 from hudi_operator.runtime.controller import Controller, Trigger

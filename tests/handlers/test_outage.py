@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.keys import TableKey, table_key
 from hudi_operator.kube.transport import Transport
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.runtime.informer import KnownObjects

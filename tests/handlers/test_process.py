@@ -13,13 +13,13 @@ import pytest
 
 from hudi_jobs.contract import Service
 from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.keys import TABLE, TableKey, table_key
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess, OperatorStopped
 from hudi_operator.jobs.names import job_labels
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import NotFound
+from hudi_operator.kube.keys import TABLE, TableKey, table_key
 from hudi_operator.kube.transport import MERGE_PATCH, Transport
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.runtime.informer import KnownObjects

@@ -13,9 +13,9 @@ from aiohttp import web
 from kopf import ConnectionInfo
 
 from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.handlers import watches
 from hudi_operator.handlers.watches import Watcher
+from hudi_operator.kube.keys import TableKey, table_key
 from hudi_operator.runtime.informer import Informer, KnownObjects
 from hudi_operator.runtime.queue import KeyedQueue
 

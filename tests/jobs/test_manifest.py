@@ -15,7 +15,7 @@ from tests.jobs.pod_security import violations
 from tests.planning.world import IMAGE, JOB, UID, active, observe, table, table_class
 
 from hudi_jobs.contract import JobRequest, Service
-from hudi_operator.control.actions.actor import build_manifest
+from hudi_operator.jobs.decided_job import build_manifest
 from hudi_operator.jobs.names import job_labels, job_name, label_value
 
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")

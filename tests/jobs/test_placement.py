@@ -13,7 +13,7 @@ from tests.planning.world import IMAGE, active, class_spec, observe, table, tabl
 
 from hudi_jobs.contract import JobRequest
 from hudi_operator.api.spec.placement import PodTemplate
-from hudi_operator.control.actions.actor import build_manifest
+from hudi_operator.jobs.decided_job import build_manifest
 from hudi_operator.jobs.names import QUEUE_LABEL
 from hudi_operator.jobs.placement import environment
 

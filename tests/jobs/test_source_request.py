@@ -41,7 +41,7 @@ from hudi_jobs.contract import (
 )
 from hudi_operator.api.crd.definitions import structural_schema
 from hudi_operator.api.spec.sources.kafka import KafkaSourceSpec
-from hudi_operator.control.actions.actor import build_manifest
+from hudi_operator.jobs.decided_job import build_manifest
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.jobs.settings.known_settings import refused_keys
 

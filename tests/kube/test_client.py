@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from hudi_operator.control.class_reporter import ClassReporter
-from hudi_operator.control.keys import TABLE, class_key, table_key
 from hudi_operator.control.observation.recent import Namespaces
 from hudi_operator.kube.api import add_finalizer, remove_finalizer
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import AlreadyExists, Conflict, NotFound, Rejected
 from hudi_operator.kube.events import EventType
+from hudi_operator.kube.keys import TABLE, class_key, table_key
 from hudi_operator.kube.objects import JOB, POD, ObjectKey
 from hudi_operator.kube.transport import MERGE_PATCH, Transport
 from hudi_operator.planning.model import NamespaceObservation

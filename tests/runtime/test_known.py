@@ -11,10 +11,10 @@ import pytest
 from hudi_jobs.contract import Service
 from hudi_operator.control.class_reporter import TABLE_CLASSES
 from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.keys import TABLE, TableKey, class_key, operation_key, savepoint_key, table_key
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.tables import TABLES
 from hudi_operator.jobs.names import job_labels
+from hudi_operator.kube.keys import TABLE, TableKey, class_key, operation_key, savepoint_key, table_key
 from hudi_operator.kube.objects import ObjectKey, field, text
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.runtime.informer import Informer, KnownObjects, fingerprint, own_key

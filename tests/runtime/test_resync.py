@@ -13,9 +13,9 @@ from aiohttp import web
 from kubernetes.aio.client import Configuration
 
 from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.keys import TABLE, TableKey, table_key
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import Forbidden
+from hudi_operator.kube.keys import TABLE, TableKey, table_key
 from hudi_operator.kube.transport import Transport
 from hudi_operator.runtime.informer import KnownObjects
 from hudi_operator.runtime.queue import KeyedQueue

@@ -13,8 +13,8 @@ from hudi_jobs.ingestion.batch import Limit
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_operator.api.crd.definitions import KINDS, crd_document
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.control.observation.derived import root_of
+from hudi_operator.jobs.decided_job import build_manifest
 from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.planning.model.times import source_of as fingerprint
 from hudi_operator.planning.policy.class_policy import policy_blockers

@@ -18,10 +18,10 @@ from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.catalogs.registry import is_entry
 from hudi_operator.control.jobs.pod_view import pod_has_ended
 from hudi_operator.control.jobs.running import controller_of
-from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, table_selector
 from hudi_operator.kube.api import KubernetesApi
-from hudi_operator.kube.errors import AlreadyExists, Conflict, Forbidden
+from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden
+from hudi_operator.kube.keys import TableKey, table_key
 from hudi_operator.kube.objects import POD
 from hudi_operator.planning.model import Blocker, BlockerReason
 from hudi_operator.planning.policy.class_policy import path_hash
@@ -325,3 +325,21 @@ def _read(claim: Mapping[str, Any], path: str | None = None) -> Claim:
         holder=str((claim.get("spec") or {}).get("holderIdentity", "")),
         table=str(annotations.get(TABLE_ANNOTATION, "")),
     )
+
+
+class OperatorIdentity:
+    """The operator's identity, read from the cluster once; the same for all replicas and restarts."""
+
+    def __init__(self, kube: KubernetesApi, *, namespace: str, given: str = "") -> None:
+        self._kube = kube
+        self._namespace = namespace
+        self._identity = given
+
+    async def get(self) -> str:
+        """Return the configured identity, else the cluster's uid and the operator's namespace."""
+        if not self._identity:
+            cluster = await self._kube.cluster_uid()
+            if cluster is None:
+                raise ApiUnavailable("the cluster has no namespace kube-system: set HUDI_OPERATOR_IDENTITY")
+            self._identity = f"{cluster}/{self._namespace}"
+        return self._identity

@@ -5,10 +5,10 @@ import structlog
 from hudi_operator.api.resources import parse_table_class
 from hudi_operator.api.salvage import read_by_parts
 from hudi_operator.api.status.conditions import HudiTableClassStatus
-from hudi_operator.control.keys import TABLE_CLASS, class_key
 from hudi_operator.control.parts import Parts
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import NotFound
+from hudi_operator.kube.keys import TABLE_CLASS, class_key
 from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.planning.outcome.status.class_status import build_class_status
 from hudi_operator.runtime.controller import Controller, KnownObject, Reconcile, References, Trigger

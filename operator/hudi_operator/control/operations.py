@@ -21,7 +21,6 @@ from hudi_operator.api.resources import (
     parse_operation,
 )
 from hudi_operator.api.status.operation_status import FINISHED
-from hudi_operator.control.keys import OPERATION, operation_key, table_key, table_named_by
 from hudi_operator.control.observation.derived import Readings, read_table, root_of
 from hudi_operator.control.observation.related import rank_of_operation
 from hudi_operator.control.parts import Parts, hold
@@ -29,6 +28,7 @@ from hudi_operator.jobs.resources import build_cascaded
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import AlreadyExists, Forbidden, NotFound, Rejected
 from hudi_operator.kube.events import EventType
+from hudi_operator.kube.keys import OPERATION, operation_key, table_key, table_named_by
 from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.planning.facts.operations.cascade import key_problem
 from hudi_operator.planning.model import direct_readers, lineage_of

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hudi_operator.control.keys import table_named_by
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.looks import SourceLooks
 from hudi_operator.control.snapshots.reader import Snapshots
 from hudi_operator.kube.api import NO_NOTES, KubernetesApi, add_finalizer
+from hudi_operator.kube.keys import table_named_by
 from hudi_operator.kube.objects import Kind, ObjectKey
 from hudi_operator.runtime.controller import Controller
 from hudi_operator.runtime.informer import KnownObjects

@@ -17,12 +17,12 @@ from hudi_operator.api.resources import (
     parse_savepoint,
     parse_table,
 )
-from hudi_operator.control.keys import SAVEPOINT, table_key, table_named_by
 from hudi_operator.control.observation.related import rank_of_savepoint
 from hudi_operator.control.parts import Parts, hold
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import NotFound
 from hudi_operator.kube.events import EventType
+from hudi_operator.kube.keys import SAVEPOINT, table_key, table_named_by
 from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.outcome.status.savepoint_status import SavepointStep, decide_savepoint

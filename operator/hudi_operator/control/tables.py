@@ -16,19 +16,10 @@ from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
 from hudi_operator.control.actions.actor import Actor
 from hudi_operator.control.actions.pipeline import Pipeline, StatusWriter
-from hudi_operator.control.claims import Claims
+from hudi_operator.control.claims import Claims, OperatorIdentity
 from hudi_operator.control.jobs.failed_logs import FailedRunLogs
 from hudi_operator.control.jobs.running import RunningJobs
 from hudi_operator.control.jobs.spending import Spending
-from hudi_operator.control.keys import (
-    TABLE,
-    OperatorIdentity,
-    TableKey,
-    class_key,
-    operation_key,
-    savepoint_key,
-    table_key,
-)
 from hudi_operator.control.observation.ending import FINALIZER, EndingObserver
 from hudi_operator.control.observation.observer import Observer
 from hudi_operator.control.observation.related import RelatedObjects
@@ -41,6 +32,14 @@ from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_LABEL, 
 from hudi_operator.kube.api import KubernetesApi, add_finalizer
 from hudi_operator.kube.errors import Conflict, Forbidden, KubernetesError, NotFound
 from hudi_operator.kube.events import EventType
+from hudi_operator.kube.keys import (
+    TABLE,
+    TableKey,
+    class_key,
+    operation_key,
+    savepoint_key,
+    table_key,
+)
 from hudi_operator.kube.objects import JOB, POD, Kind, ObjectKey, text
 from hudi_operator.planning.decide import decide, requeue_after
 from hudi_operator.planning.deletion.decide_ending import decide_ending, refused_ending

@@ -6,11 +6,11 @@ from typing import Any
 
 import structlog
 
-from hudi_operator.control.keys import TABLE
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.watches import Watcher
 from hudi_operator.kube.api import WatchedApi
 from hudi_operator.kube.errors import Forbidden, KubernetesError
+from hudi_operator.kube.keys import TABLE
 from hudi_operator.kube.objects import ObjectKey
 from hudi_operator.runtime.controller import Controller, Reconcile, Trigger
 from hudi_operator.runtime.informer import Informer, KnownObjects

@@ -35,7 +35,7 @@ from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.status.runs import LiveStatus
 from hudi_operator.api.status.savepoints import HudiSavepointStatus
 from hudi_operator.api.status.table_parts import Protection, TakeoverPhase, TakeoverStatus
-from hudi_operator.control.actions.actor import build_manifest
+from hudi_operator.jobs.decided_job import build_manifest
 from hudi_operator.jobs.sizing import HANDING_OVER
 from hudi_operator.planning.model import JobPhase, Observation
 from hudi_operator.planning.model.observation import Related

@@ -30,7 +30,7 @@ from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.api.status.memory import joined
 from hudi_operator.api.status.table_status import HudiTableStatus
-from hudi_operator.control.actions.actor import JobRefused, build_manifest
+from hudi_operator.jobs.decided_job import JobRefused, build_manifest
 from hudi_operator.planning.facts.runs.tracking import track
 from hudi_operator.planning.facts.writers.ownership import Authorship
 from hudi_operator.planning.model import JobPhase, LaunchJob, StopJob

@@ -37,7 +37,7 @@ from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.api.status.table_parts import TakeoverPhase, TakeoverStatus
 from hudi_operator.api.status.table_status import ActiveJob
 from hudi_operator.api.status.timeline import LeftInstant
-from hudi_operator.control.actions.actor import build_manifest
+from hudi_operator.jobs.decided_job import build_manifest
 from hudi_operator.planning.model import JobObservation, JobPhase, Observation, PodTrouble, TimelineSnapshot
 from hudi_operator.planning.outcome.plan import Plan
 

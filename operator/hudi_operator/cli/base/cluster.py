@@ -110,7 +110,7 @@ class TableName(click.ParamType[str]):
         """Return the tables of the namespace whose names begin with a text; none where the cluster does not answer."""
         from click.shell_completion import CompletionItem  # noqa: PLC0415 - only shells need it
 
-        from hudi_operator.control.keys import TABLE  # noqa: PLC0415
+        from hudi_operator.kube.keys import TABLE  # noqa: PLC0415
 
         place = Place(*(ctx.params.get(name) for name in Place._fields))
         try:

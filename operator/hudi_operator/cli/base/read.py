@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from hudi_operator.cli.base.cluster import Failed
 from hudi_operator.cli.render.view import TableView
-from hudi_operator.control.keys import TABLE, operation_key, table_key, table_named_by
+from hudi_operator.kube.keys import TABLE, operation_key, table_key, table_named_by
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient

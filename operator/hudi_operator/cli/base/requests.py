@@ -9,7 +9,7 @@ from hudi_operator.cli.base.app import program
 from hudi_operator.cli.base.cluster import Place, in_cluster
 from hudi_operator.cli.render.request import requested_at
 from hudi_operator.cli.render.text import Document, qualified_name
-from hudi_operator.control.keys import table_key
+from hudi_operator.kube.keys import table_key
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient

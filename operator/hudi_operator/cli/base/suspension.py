@@ -10,7 +10,7 @@ from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.cli.base.app import combined
 from hudi_operator.cli.base.cluster import Place, TableName, in_cluster, without_kind
 from hudi_operator.cli.base.read import tables_of
-from hudi_operator.control.keys import table_key
+from hudi_operator.kube.keys import table_key
 from hudi_operator.kube.objects import NAMESPACE, ObjectKey
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from hudi_operator.cli.base.read import table_of
 from hudi_operator.cli.render.request import NotUnderstood, operation
 from hudi_operator.cli.render.text import qualified_name, value_as
 from hudi_operator.cli.render.view import TableView
-from hudi_operator.control.keys import OPERATION
+from hudi_operator.kube.keys import OPERATION
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient

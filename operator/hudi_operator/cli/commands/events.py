@@ -10,7 +10,7 @@ from hudi_operator.cli.base.exit_codes import READ_CODES
 from hudi_operator.cli.base.output import has_colour, moment, output_option, print_documents
 from hudi_operator.cli.base.read import table_of
 from hudi_operator.cli.render.past_runs import events_text, newest_first
-from hudi_operator.control.keys import table_key
+from hudi_operator.kube.keys import table_key
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient

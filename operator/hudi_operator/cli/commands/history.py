@@ -11,7 +11,7 @@ from hudi_operator.cli.base.output import has_colour, moment, output_option
 from hudi_operator.cli.base.read import table_of
 from hudi_operator.cli.render.past_runs import Entry, entries, history_document, history_text
 from hudi_operator.cli.render.text import value_as
-from hudi_operator.control.keys import OPERATION, table_named_by
+from hudi_operator.kube.keys import OPERATION, table_named_by
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient

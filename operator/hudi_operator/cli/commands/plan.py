@@ -17,8 +17,8 @@ from hudi_operator.cli.plan.document_checks import defaults, problems
 from hudi_operator.cli.plan.files import Resource, Unreadable, read_resources
 from hudi_operator.cli.plan.plan_text import Live, Planned, plan_text
 from hudi_operator.cli.render.text import value_as
-from hudi_operator.control.keys import TABLE, TABLE_CLASS
 from hudi_operator.kube.errors import Forbidden, Rejected
+from hudi_operator.kube.keys import TABLE, TABLE_CLASS
 from hudi_operator.kube.objects import ObjectKey
 
 if TYPE_CHECKING:

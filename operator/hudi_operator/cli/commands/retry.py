@@ -14,7 +14,7 @@ from hudi_operator.cli.base.requests import request_run
 from hudi_operator.cli.base.write import print_created, suffix
 from hudi_operator.cli.render.request import repeated
 from hudi_operator.cli.render.view import operation_status
-from hudi_operator.control.keys import OPERATION
+from hudi_operator.kube.keys import OPERATION
 
 if TYPE_CHECKING:
     from hudi_operator.kube.person import PersonClient

@@ -10,8 +10,8 @@ from hudi_operator.cli.base.cluster import Failed, NoAccess
 from hudi_operator.cli.move.moved_objects import Document, arriving_table, mark_of, mark_on, with_class
 from hudi_operator.cli.move.obstacles import kept_in_git, losses, refusals
 from hudi_operator.cli.render.view import TableView
-from hudi_operator.control.keys import OPERATION, SAVEPOINT, TABLE, class_key, table_key, table_named_by
 from hudi_operator.kube.errors import Forbidden
+from hudi_operator.kube.keys import OPERATION, SAVEPOINT, TABLE, class_key, table_key, table_named_by
 from hudi_operator.kube.objects import NAMESPACE, Kind, ObjectKey, part, text
 from hudi_operator.planning.policy.class_policy import policy_blockers
 from hudi_operator.planning.policy.namespaces import asks_for_labels, namespace_blocker

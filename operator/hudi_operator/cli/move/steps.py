@@ -28,8 +28,8 @@ from hudi_operator.cli.move.moved_objects import (
 from hudi_operator.cli.move.obstacles import refusals
 from hudi_operator.cli.move.places import Found, Route, is_ending, look, names, operations_of, savepoints_of
 from hudi_operator.cli.render.view import TableView
-from hudi_operator.control.keys import SAVEPOINT, TABLE, savepoint_key, table_named_by
 from hudi_operator.kube.errors import AlreadyExists, Conflict
+from hudi_operator.kube.keys import SAVEPOINT, TABLE, savepoint_key, table_named_by
 from hudi_operator.planning.model import BlockerReason
 
 if TYPE_CHECKING:

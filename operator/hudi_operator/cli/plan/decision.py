@@ -15,10 +15,10 @@ from hudi_operator.api.resources import (
 from hudi_operator.api.status.conditions import ConditionType, HudiTableClassStatus, find_condition
 from hudi_operator.api.status.table_status import ActiveJob, ServiceStatus
 from hudi_operator.cli.plan.files import Resource
+from hudi_operator.jobs.decided_job import build_manifest, spark_image
 from hudi_operator.kube.objects import text
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
-from hudi_operator.planning.model.healing import spark_image
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.outcome.status.class_status import build_class_status
 from hudi_operator.planning.policy.class_policy import policy_blockers
@@ -95,7 +95,5 @@ def decide_new(
 
 def job_of(decision: Decision) -> dict[str, Any]:
     """Return the manifest of the Job that starts first."""
-    from hudi_operator.control.actions.actor import build_manifest  # noqa: PLC0415 - it brings the client along
-
     assert decision.first is not None, "the caller asks for a Job that starts"
     return build_manifest(decision.observation, decision.first, default_image=decision.image)

@@ -11,8 +11,8 @@ from hudi_operator.cli.preflight.check import ClusterState, Document, name_of
 from hudi_operator.cli.preflight.checks.definitions import has_these_definitions
 from hudi_operator.cli.preflight.checks.rights import CLUSTER_WIDE, IN_ITS_NAMESPACE, VERBS
 from hudi_operator.cli.render.view import TableView
-from hudi_operator.control.keys import OPERATION, SAVEPOINT, TABLE, TABLE_CLASS
 from hudi_operator.kube.errors import Conflict, Forbidden, NotFound, Rejected
+from hudi_operator.kube.keys import OPERATION, SAVEPOINT, TABLE, TABLE_CLASS
 from hudi_operator.kube.objects import Kind, text
 
 if TYPE_CHECKING:

@@ -2,35 +2,29 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
 from pydantic import ValidationError
 
-from hudi_jobs.contract import NamedSavepoint, OperationKind, Service, TableOperation
+from hudi_jobs.contract import OperationKind, Service
 from hudi_jobs.contract.operations.erase import EraseTask
 from hudi_operator.api.resources import HudiOperation, HudiTable, ObjectMetadata, parse_operation
-from hudi_operator.api.spec.table import DeletionPolicy
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.api.status.savepoints import NamedSavepointJob
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.api.status.table_status import ActiveJob, service_name
-from hudi_operator.catalogs.registry import declared_catalog
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.jobs.running import controller_of
-from hudi_operator.control.keys import SAVEPOINT, TABLE, operation_key, savepoint_key
 from hudi_operator.control.observation.derived import list_readings, root_of
 from hudi_operator.control.observation.ending import FINALIZER
-from hudi_operator.jobs.manifest import build_job
+from hudi_operator.jobs.decided_job import JobRefused, Target, build_manifest
 from hudi_operator.jobs.names import DECIDED_AT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
 from hudi_operator.jobs.requests.erasure import build_erase_task
-from hudi_operator.jobs.requests.request import build_request, service_run
 from hudi_operator.jobs.resources import build_savepoint
-from hudi_operator.jobs.settings.spark_conf import build_spark_conf
-from hudi_operator.jobs.sizing import size_of
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, NotFound, Rejected
 from hudi_operator.kube.events import EventType
+from hudi_operator.kube.keys import SAVEPOINT, TABLE, operation_key, savepoint_key
 from hudi_operator.kube.objects import JOB, POD, Document, ObjectKey, part, text
 from hudi_operator.planning.model import (
     Action,
@@ -43,9 +37,7 @@ from hudi_operator.planning.model import (
     StopJob,
     lineage_of,
 )
-from hudi_operator.planning.model.healing import spark_image
 from hudi_operator.planning.model.reasons import TableEvent
-from hudi_operator.planning.outcome.status.step import Target
 from hudi_operator.telemetry.metrics import metrics
 
 _log = structlog.get_logger(__name__)
@@ -75,22 +67,6 @@ async def erasure_of(
         return build_erase_task(resource, table, table_class, lineage.told_in(namespace))
     except ValidationError:  # which quotes the keys
         raise KeysLost(f"HudiOperation {named.resource} has a spec that cannot be passed to a run") from None
-
-
-_Asked = TypeVar("_Asked", NamedSavepoint, TableOperation)
-_ASKED_BY: dict[type, tuple[Service, str]] = {
-    NamedSavepoint: (Service.SAVEPOINT, "savepoint"),
-    TableOperation: (Service.OPERATION, "operation"),
-}
-"""The service whose runs work for each resource, and the resource's name in messages."""
-
-
-class JobRefused(Exception):
-    """The Kubernetes API rejected a Job; the message is the API server's."""
-
-    def __init__(self, job: ActiveJob, message: str) -> None:
-        super().__init__(message)
-        self.job = job
 
 
 class Actor:
@@ -220,95 +196,3 @@ def _is_ours(existing: Document, table: ObjectMetadata, job: ActiveJob) -> bool:
 
 def _is_of_run(existing: Document, job: ActiveJob) -> bool:
     return (text(existing, "metadata", "annotations", DECIDED_AT_ANNOTATION) or job.started_at) == job.started_at
-
-
-def build_manifest(
-    target: Target, job: ActiveJob, *, default_image: str, erase: EraseTask | None = None
-) -> dict[str, Any]:
-    """Return the manifest of a decided Job; `erase` holds an erasure's keys, which are in no status.
-
-    A status alone never removes data: the table must be deleted, and its spec must ask for the removal.
-    """
-    table = target.table
-    if table is None:
-        raise JobRefused(job, "the table's spec is not valid")
-    if job.service is Service.DELETION and not (
-        table.metadata.deletion_timestamp and table.spec.deletion_policy is DeletionPolicy.DELETE
-    ):
-        raise JobRefused(job, "neither the spec nor the deletion of the table asks for the removal of its data")
-    if job.service is None:
-        raise JobRefused(job, "this version of the operator does not know its service")
-    if job.service is Service.INGESTION and table.spec.ingestion is None:
-        raise JobRefused(job, "the table's spec has no ingestion")
-    if target.table_class is None:
-        raise JobRefused(job, "the table's class is not known")
-    table_class = target.table_class.spec
-    if job.service is Service.CATALOG and (target.entry_taken or declared_catalog(table, table_class) is None):
-        raise JobRefused(job, target.entry_taken or "the table's spec has no catalog, or its class does not name one")
-    sizing = size_of(job, table.spec, table_class)
-    image = spark_image(target.table_class, default_image)
-    conf = build_spark_conf(
-        spec=table.spec,
-        table_class=table_class,
-        sizing=sizing,
-        run=job.name,
-        namespace=table.metadata.namespace,
-        image=image,
-        goes_on=job.service is Service.INGESTION and table.spec.continues,
-    )
-    request = build_request(
-        table=table,
-        table_class=table_class,
-        service=job.service,
-        run=job.name,
-        spark_conf=conf,
-        operator=target.operator,
-        syncs_catalog=target.entry_taken is None,
-        run_mode=job.run_mode,
-        instant=job.instant,
-        abandoned=job.abandoned,
-        dead=job.dead or (),
-        savepoint=job.savepoint,
-        taken_over_at=job.taken_over_at,
-        named_savepoint=_asked(NamedSavepoint, job.named_savepoint, table, job),
-        operation=_asked(TableOperation, job.operation, table, job, erase=erase),
-        inside=job.inside,
-    )
-    return build_job(
-        table=table,
-        table_class=table_class,
-        request=request,
-        sizing=sizing,
-        image=image,
-        class_name=target.table_class.metadata.name,
-        attempt=job.attempt,
-        base_instant=job.base_instant,
-        decided_at=job.started_at,
-        generation=job.generation,
-        class_version=job.live.class_version if job.live is not None else None,
-    )
-
-
-def _asked(
-    kind: type[_Asked],
-    decided: NamedSavepointJob | NamedOperationJob | None,
-    table: HudiTable,
-    job: ActiveJob,
-    **told: object,
-) -> _Asked | None:
-    """Return the resource that a run works for, from the status's fields and the keyword arguments.
-
-    Raises `JobRefused` if the status lacks it.
-    """
-    service, what = _ASKED_BY[kind]
-    if decided is None:
-        if job.service is service:
-            raise JobRefused(job, f"the status does not say which {what} it is for")
-        return None
-    try:
-        told["resource"] = f"{table.metadata.namespace}/{decided.resource}"
-        if isinstance(decided, NamedOperationJob) and decided.service is not None:
-            told["service"] = service_run(table.spec, decided.service)
-        return kind.model_validate(decided.model_dump() | told)
-    except ValidationError as error:
-        raise JobRefused(job, f"the status has no valid data on its {what}") from error

@@ -7,15 +7,16 @@ import structlog
 
 from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus, service_name
-from hudi_operator.control.actions.actor import Actor, JobRefused
+from hudi_operator.control.actions.actor import Actor
 from hudi_operator.control.jobs.running import RunningJobs
 from hudi_operator.control.jobs.spending import Spending
-from hudi_operator.control.keys import TABLE, TableKey, table_key
+from hudi_operator.jobs.decided_job import JobRefused, Target
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import ApiUnavailable
 from hudi_operator.kube.events import EventType
+from hudi_operator.kube.keys import TABLE, TableKey, table_key
 from hudi_operator.planning.facts.runs.failures import bad_rows
-from hudi_operator.planning.outcome.status.step import Step, Target
+from hudi_operator.planning.outcome.status.step import Step
 from hudi_operator.planning.outcome.status.transitions import Transition
 from hudi_operator.telemetry.metrics import metrics
 from hudi_operator.telemetry.table_series import TableFigures

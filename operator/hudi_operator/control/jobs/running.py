@@ -18,8 +18,8 @@ import structlog
 
 from hudi_operator.api.status.table_status import ActiveJob
 from hudi_operator.api.values.base import GROUP
-from hudi_operator.control.keys import TableKey
 from hudi_operator.jobs.names import CLASS_LABEL, OWNING_JOB_NAME, OWNING_JOB_UID, label_value, run_of_executor
+from hudi_operator.kube.keys import TableKey
 from hudi_operator.kube.objects import Document, field, items, text
 from hudi_operator.planning.model import PlaceHolders
 from hudi_operator.runtime.informer import job_has_ended

@@ -10,10 +10,10 @@ from hudi_jobs.contract.operations.erase import MOST_CASCADED
 from hudi_jobs.contract.table.location import canonical_path
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.control.claims import list_claims
-from hudi_operator.control.keys import TABLE, table_key
 from hudi_operator.control.observation.recent import Recent
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import Forbidden
+from hudi_operator.kube.keys import TABLE, table_key
 from hudi_operator.kube.objects import Document, ObjectKey, text
 from hudi_operator.planning.model import Derived, DerivedTable, Reading, lineage_of
 from hudi_operator.sources.registry import UPSTREAM_FIELDS, upstream_of

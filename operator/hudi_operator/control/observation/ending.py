@@ -6,13 +6,13 @@ from typing import Any
 from hudi_jobs.contract import Location
 from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
 from hudi_operator.api.spec.table import DeletionPolicy
-from hudi_operator.control.claims import Claims
+from hudi_operator.control.claims import Claims, OperatorIdentity
 from hudi_operator.control.jobs.running import RunningJobs
-from hudi_operator.control.keys import OperatorIdentity, TableKey
 from hudi_operator.control.observation.observer import Observer
 from hudi_operator.control.snapshots.reader import Snapshots
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.kube.api import KubernetesApi
+from hudi_operator.kube.keys import TableKey
 from hudi_operator.planning.deletion.attempts import EndingObservation
 from hudi_operator.planning.deletion.decide_ending import awaits_confirmation
 from hudi_operator.planning.facts.operations.decisions import with_decisions

@@ -16,12 +16,11 @@ from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject
 from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
 from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.catalogs.registry import entries_of
-from hudi_operator.control.claims import Claims
+from hudi_operator.control.claims import Claims, OperatorIdentity
 from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.control.jobs.pod_view import NOT_ALLOWED, newest_words
 from hudi_operator.control.jobs.running import RunningJobs, own_jobs, own_pods
 from hudi_operator.control.jobs.spending import Spending
-from hudi_operator.control.keys import OperatorIdentity, TableKey
 from hudi_operator.control.observation.derived import Readings, derived_from
 from hudi_operator.control.observation.recent import Namespaces, TableClasses
 from hudi_operator.control.observation.related import RelatedObjects, remembered
@@ -31,6 +30,7 @@ from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.kube.keys import TableKey
 from hudi_operator.kube.objects import JOB, POD
 from hudi_operator.planning.facts.operations.cascade import awaits_lineage
 from hudi_operator.planning.facts.runs.shown_progress import leases_to_read

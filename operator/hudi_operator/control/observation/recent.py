@@ -12,9 +12,9 @@ from hudi_operator.api.resources import (
     is_default_class,
     parse_table_class,
 )
-from hudi_operator.control.keys import TABLE_CLASS, class_key
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import Forbidden
+from hudi_operator.kube.keys import TABLE_CLASS, class_key
 from hudi_operator.kube.objects import NAMESPACE, ObjectKey, field, part
 from hudi_operator.planning.model import NamespaceObservation, suspension_text
 

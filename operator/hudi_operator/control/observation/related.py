@@ -12,8 +12,8 @@ from hudi_operator.api.resources import OPERATION_FINALIZER, SAVEPOINT_FINALIZER
 from hudi_operator.api.spec.operation_kinds.decisions import DECISION_FIELDS
 from hudi_operator.api.status.operation_status import FINISHED
 from hudi_operator.api.status.table_status import HudiTableStatus
-from hudi_operator.control.keys import operation_key, savepoint_key
 from hudi_operator.kube.api import ObjectApi
+from hudi_operator.kube.keys import operation_key, savepoint_key
 from hudi_operator.kube.objects import Kind, ObjectKey, field, items, text
 from hudi_operator.planning.facts.savepoints.requested import ENDS, OVER
 from hudi_operator.planning.model.observation import MOST_RELATED

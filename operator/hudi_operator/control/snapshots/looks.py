@@ -13,9 +13,9 @@ import structlog
 from hudi_jobs.contract import Location, NotALocation
 from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.api.spec.table_class import ObjectStore
-from hudi_operator.control.keys import TableKey
 from hudi_operator.control.snapshots.pool import counted
 from hudi_operator.control.snapshots.reader import SnapshotReader
+from hudi_operator.kube.keys import TableKey
 from hudi_operator.sources.definition import DeclaredSource
 from hudi_operator.sources.look import LOOK_PAUSE, InputDigest, LookProblem, SourceLook
 from hudi_operator.sources.registry import declared_source

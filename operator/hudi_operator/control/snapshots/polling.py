@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from hudi_jobs.contract import Location
 from hudi_operator.api.spec.table_class import ObjectStore
-from hudi_operator.control.keys import TableKey
+from hudi_operator.kube.keys import TableKey
 from hudi_operator.planning.model import NamespaceObservation
 
 _PAUSE_PER_UNMOVED_SECOND = 0.1

@@ -9,6 +9,7 @@ from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_status import HISTORY_LENGTH, ServicesStatus
+from hudi_operator.jobs.decided_job import spark_image
 from hudi_operator.planning.facts.blocking import (
     ServiceBlocker,
     Situation,
@@ -35,7 +36,7 @@ from hudi_operator.planning.facts.writers.ownership import Ownership, check_owne
 from hudi_operator.planning.facts.writers.pending import Instants, instants_of
 from hudi_operator.planning.facts.writers.takeover import check_takeover, concealed, with_reports
 from hudi_operator.planning.model import Action, Observation
-from hudi_operator.planning.model.healing import circumstances_of, spark_image
+from hudi_operator.planning.model.healing import circumstances_of
 from hudi_operator.planning.model.reasons import Waiting
 
 

@@ -21,11 +21,6 @@ from hudi_operator.planning.model.reason_registry import Entry, entry_of
 from hudi_operator.planning.model.reasons import Retry, RunTrouble
 
 
-def spark_image(table_class: HudiTableClass | None, default_image: str) -> str:
-    """Return the image that runs of a table use."""
-    return (table_class.spec.spark_image if table_class else None) or default_image
-
-
 def circumstances_of(table_class: HudiTableClass | None, *, image: str) -> str | None:
     """Return a fingerprint of the circumstances, or None while the class is not known."""
     if table_class is None:

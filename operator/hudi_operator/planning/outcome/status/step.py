@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
 
-from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.api.status.runs import RunStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.table_status import HudiTableStatus
@@ -62,27 +60,3 @@ class Step:
     def releases(self) -> bool:
         """Whether this step lets the table go."""
         return any(isinstance(action, Release) for action in self.actions)
-
-
-class Target(Protocol):
-    """The table that actions are carried out on, as observed; without a spec if the spec cannot be read."""
-
-    @property
-    def metadata(self) -> ObjectMetadata:
-        """The metadata of the table."""
-
-    @property
-    def table(self) -> HudiTable | None:
-        """The table, if its spec can be read."""
-
-    @property
-    def table_class(self) -> HudiTableClass | None:
-        """Its class, if the class can be used."""
-
-    @property
-    def entry_taken(self) -> str | None:
-        """Why the table may not have its catalog entry; None if it may."""
-
-    @property
-    def operator(self) -> str:
-        """The identity of the operator."""
