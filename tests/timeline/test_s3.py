@@ -294,6 +294,16 @@ def test_everything_below_a_key_is_listed_with_the_object_at_the_key(s3_server: 
     assert (filesystem.lists, filesystem.stats) == (1, 1)
 
 
+def test_the_marker_of_a_folder_is_no_file_of_the_folder(s3_server: Any) -> None:
+    """Consoles make an object such as `landing/`; a source with nothing else has no file."""
+    client = s3_server.client()
+    client.put_object(Bucket=s3_server.bucket, Key="landing/", Body=b"")
+    assert listed_below(f"s3://{s3_server.bucket}/landing/", s3_server.options)[0] == {}
+    client.put_object(Bucket=s3_server.bucket, Key="landing", Body=b"itself")
+    found, _ = listed_below(f"s3://{s3_server.bucket}/landing/", s3_server.options)
+    assert {path: stamp.size for path, stamp in found.items()} == {"": 6}
+
+
 def test_a_listing_below_a_key_streams_its_pages_up_to_the_bound(
     s3_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,7 +144,8 @@ class S3FileSystem:
                 return
             if number == pages:
                 raise too_many_below(f"s3://{path}", pages=pages, page=PAGE)
-            yield [StoredFile(meta["path"][start:], _stamp(meta)) for meta in page]
+            files = (StoredFile(meta["path"][start:], _stamp(meta)) for meta in page)
+            yield [file for file in files if file.path]  # the client drops the slash of the path's own folder marker
 
     def _itself(self, path: str) -> FileStamp | None:
         """Return the stamp of the object at a path, or None without an object or for a whole bucket."""
