@@ -339,7 +339,7 @@ def test_an_image_that_an_admission_webhook_has_named_otherwise_is_the_one_that_
 @pytest.mark.parametrize(
     ("pod", "message"),
     [
-        (waiting("ImagePullBackOff", "Back-off pulling"), f"image {IMAGE} cannot be pulled."),
+        (waiting("ImagePullBackOff", f'Back-off pulling image "{IMAGE}"'), f"image {IMAGE} cannot be pulled."),
         (waiting("CreateContainerConfigError", 'secret "lake" not found'), 'secret "lake" not found.'),
         (waiting("CreateContainerError"), "CreateContainerError."),
         (UNSCHEDULABLE, "0/1 nodes are available: 1 Insufficient memory."),

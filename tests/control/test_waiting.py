@@ -18,9 +18,10 @@ from tests.control.job_documents import (
     waiting,
 )
 from tests.control.test_reconciler import Operator, living_table
+from tests.planning.world import IMAGE
 
 from hudi_jobs.contract.pods import EXECUTORS_REFUSED_ANNOTATION
-from hudi_operator.control.jobs.pod_view import NOT_ALLOWED, newest_words
+from hudi_operator.control.jobs.event_words import NOT_ALLOWED, newest_words
 from hudi_operator.jobs.names import EXECUTOR_TEMPLATE_ANNOTATION
 from hudi_operator.planning.model import JobPhase, PodTrouble
 
@@ -50,6 +51,43 @@ def test_a_pod_that_waits_for_its_volume_is_explained_by_its_own_events() -> Non
     assert told.message == (
         'container driver waits: ContainerCreating: MountVolume.SetUp failed: secret "lake" not found.'
     )
+
+
+NOT_FOUND = 'failed to resolve reference "registry.internal/spark:3.5": unexpected status 401 Unauthorized'
+
+
+def test_registry_refusal_is_told_in_its_own_words_whatever_the_kubelet_says_at_the_moment() -> None:
+    """The kubelet's states alternate; a message that alternated too would be a write of the status each time."""
+    pull, back_off = f'Failed to pull image "{IMAGE}": {NOT_FOUND}', f'Back-off pulling image "{IMAGE}"'
+    pods = (
+        waiting("ErrImagePull", NOT_FOUND),
+        waiting("ImagePullBackOff", f"{back_off}: ErrImagePull: {NOT_FOUND}"),
+        waiting("ImagePullBackOff", back_off),
+    )
+    repetitions: list[Document] = [{"message": f"Error: {one}"} for one in ("ErrImagePull", "ImagePullBackOff")]
+    said = newest_words([{"message": pull, "lastTimestamp": stamp(CREATED)}, *repetitions])
+    found = [view(the_job(), pod, words={pod["metadata"]["uid"]: said})[0] for pod in pods]
+    assert {one.trouble for one in found} == {PodTrouble.IMAGE_PULL_FAILED}
+    assert {one.message for one in found} == {f"image {IMAGE} cannot be pulled: {NOT_FOUND}."}
+    assert [bool(one.asks) for one in found] == [False, False, True]
+
+
+def test_signed_links_of_a_registry_are_not_shown() -> None:
+    link = "https://me:pw@layers.internal/blob?X-Amz-Signature=0123&X-Amz-Security-Token=abc"
+    (found,) = view(the_job(), waiting("ErrImagePull", f'failed to copy: Get "{link}": dial tcp: i/o timeout'))
+    assert found.message.endswith(
+        'failed to copy: Get "https://[redacted]@layers.internal/blob?[redacted]": dial tcp: i/o timeout.'
+    )
+
+
+def test_words_from_before_a_pod_had_a_node_are_not_told_of_a_pod_that_pulls_its_image() -> None:
+    placed = {"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(CREATED + timedelta(seconds=30))}
+    pod = the_pod("Pending", state={"waiting": {"reason": "ContainerCreating"}}, conditions=[placed])
+    (found,) = view(the_job(), pod)
+    before: Document = {"message": NO_ROOM, "eventTime": stamp(CREATED), "series": {"count": 9}}
+    assert newest_words([before], since=found.asks_since) == ""
+    mount: Document = {"message": "MountVolume.SetUp failed", "lastTimestamp": stamp(CREATED + timedelta(seconds=30))}
+    assert newest_words([mount, before], since=found.asks_since) == "MountVolume.SetUp failed"
 
 
 def test_a_pod_that_explains_itself_asks_for_no_events() -> None:
@@ -149,6 +187,11 @@ def test_the_newest_of_several_events_is_told() -> None:
     ]
     assert newest_words(events) == "new"
     assert newest_words([]) == ""
+    repeated = {"message": "again", "eventTime": "2026-03-10T10:00:00.1Z"}
+    series = {"series": {"count": 7, "lastObservedTime": "2026-03-10T12:00:00.500000Z"}}
+    assert newest_words([*events, repeated]) == "new"
+    assert newest_words([*events, {**repeated, **series}]) == "again"
+    assert newest_words([{"message": "no time"}]) == "no time"
 
 
 async def test_a_refused_pod_shows_the_words_of_the_api_server_in_the_status() -> None:

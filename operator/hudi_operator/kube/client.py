@@ -42,7 +42,8 @@ Documents: TypeAlias = list[Document]
 
 _SECOND_TRY_SECONDS = 0.2
 _LONGEST_WAIT_SECONDS = 1.0
-_EVENTS_READ = 20
+_EVENTS_READ = 100
+"""The API server sorts Events by name, oldest first: fewer could leave out the newest of a Job that waits for hours."""
 
 
 class KubernetesClient:
@@ -235,7 +236,7 @@ class KubernetesClient:
             log_lost_event(event, error)
 
     async def warnings_about(self, namespace: str, uid: str) -> Documents | None:
-        """Return at most 20 Events of type Warning about the object with this uid; None without the right to read."""
+        """Return at most 100 Events of type Warning about the object with this uid; None without the right to read."""
         query = {"fieldSelector": f"involvedObject.uid={uid},type=Warning", "limit": str(_EVENTS_READ)}
         try:
             page = await _read(lambda: self._transport.request("GET", collection_path(EVENT, namespace), query=query))

@@ -19,9 +19,9 @@ from hudi_jobs.contract import (
 from hudi_jobs.contract.pods import EXECUTORS_REFUSED_ANNOTATION
 from hudi_jobs.contract.wording import listed, shortened
 from hudi_operator.api.values.base import parse_quantity
+from hudi_operator.control.jobs.event_words import Words
 from hudi_operator.control.jobs.pod_view import (
     Wait,
-    Words,
     end_trouble,
     executor_wait,
     has_started,
@@ -161,6 +161,7 @@ def _observe(
         trouble=trouble or wait.trouble,
         message=message or wait.message or _executors_message(left),
         asks=wait.asks,
+        asks_since=wait.asks_since,
         executors_wait_since=wait.since,
         started_at=ran_since(pods),
         ended_at=ran_until(pods),

@@ -8,11 +8,13 @@ A pod says itself why no node holds it or why its image cannot be pulled. Where 
 Events say why: each answer names the object whose Events would.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from hudi_jobs.contract.wording import shortened
+from hudi_jobs.contract.wording import REDACTED, shortened
+from hudi_operator.control.jobs.event_words import NOT_ALLOWED, Words, cause_of_pull
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER, EXECUTOR_CONTAINER
 from hudi_operator.kube.objects import Document, field, items, part, text, whole_number
 from hudi_operator.planning.model import PodTrouble
@@ -20,6 +22,11 @@ from hudi_operator.planning.model.times import parse_time
 
 OURS = frozenset({DRIVER_CONTAINER, EXECUTOR_CONTAINER})
 _SENTENCE_LIMIT = 400
+_TEXT_LIMIT = 10_000
+"""Characters of a text from outside that are looked at."""
+
+_URL_USER = re.compile(r"(?<=://)[^\s/@\"?]+(?=@)")
+_URL_QUERY = re.compile(r"(\bhttps?://[^\s?\"]{1,2000})\?[^\s\"]+")
 
 _NEVER_RAN = frozenset({"StartError", "ContainerCannotRun"})
 """Reasons of a terminated container with a program that never started (kubelet, containerd)."""
@@ -162,8 +169,16 @@ def pod_condition(pod: Document, kind: str, *, status: str = "True") -> Document
 
 
 def sentence(said: object) -> str:
-    """Return a text from outside as a sentence of bounded length, with control characters escaped."""
-    return f"{shortened(str(said), _SENTENCE_LIMIT).rstrip('. ')}."
+    """Return a text from outside as a sentence of bounded length, with control characters escaped, without secrets."""
+    return f"{shortened(_without_secrets(str(said)[:_TEXT_LIMIT]), _SENTENCE_LIMIT).rstrip('. ')}."
+
+
+def _without_secrets(said: str) -> str:
+    """Return a text without the users and queries of URLs: registries sign links to layers of images there.
+
+    Other shapes of secrets stay: words such as `failed to fetch token: ...` are a cause.
+    """
+    return _URL_QUERY.sub(rf"\1?{REDACTED}", _URL_USER.sub(REDACTED, said))
 
 
 POD_GRACE = timedelta(seconds=20)
@@ -177,12 +192,9 @@ _NO_EXECUTOR = (
     "they end at once: the driver's log has the API server's words."
 )
 
-NOT_ALLOWED = "The operator may not read the Events that say why."
-
-Words = Mapping[str, str]
-"""The newest Warning about an object by its uid; empty where nothing was said, `NOT_ALLOWED` without the right."""
-
 _GATES_SHOWN = 3
+
+_CANNOT_PULL = "cannot be pulled"
 
 _WAITING = {
     "ErrImagePull": PodTrouble.IMAGE_PULL_FAILED,
@@ -200,18 +212,21 @@ _WAITING = {
 
 @dataclass(frozen=True, kw_only=True)
 class Wait:
-    """What a Job waits for; `asks` is the uid of the object whose Events would say more."""
+    """What a Job waits for; `asks` is the uid of the object whose Events since `asks_since` would say more."""
 
     trouble: PodTrouble | None = None
     message: str = ""
     asks: str = ""
+    asks_since: datetime | None = None
     since: datetime | None = None
 
 
 def pod_wait(pods: Sequence[Document], *, job_uid: str, age: timedelta, words: Words) -> Wait:
     """Return what prevents a Job's pods from starting; after a grace period, whatever is known about them."""
     told = [(pod, trouble, said) for pod in pods for trouble, said in _blockers(pod)]
-    for _, trouble, said in told:
+    for pod, trouble, said in told:
+        if trouble is PodTrouble.IMAGE_PULL_FAILED and not _quotes_registry(said):
+            return _asking(pod, trouble, said, words)
         if trouble is not None:
             return Wait(trouble=trouble, message=said)
     if age <= POD_GRACE:
@@ -220,8 +235,15 @@ def pod_wait(pods: Sequence[Document], *, job_uid: str, age: timedelta, words: W
         message = _with_words("no pod could be created.", words.get(job_uid, ""))
         return Wait(trouble=PodTrouble.FORBIDDEN, message=message, asks=job_uid)
     pod, _, said = next(iter(told), (pods[0], None, ""))
+    return _asking(pod, None, said, words)
+
+
+def _asking(pod: Document, trouble: PodTrouble | None, said: str, words: Words) -> Wait:
+    """Return what is known of a pod with the words of its Events; those from before it had a node are obsolete."""
     uid = text(pod, "metadata", "uid") or ""
-    return Wait(message=_with_words(said, words.get(uid, "")), asks=uid)
+    placed = text(pod_condition(pod, "PodScheduled"), "lastTransitionTime")
+    message = _with_words(said, words.get(uid, ""))
+    return Wait(trouble=trouble, message=message, asks=uid, asks_since=parse_time(placed))
 
 
 def executor_wait(
@@ -256,18 +278,9 @@ def executor_wait(
         trouble=PodTrouble.EXECUTORS_WAITING if none else None,
         message=sentence(f"{who}: {found.message}"),
         asks=found.asks,
+        asks_since=found.asks_since,
         since=max(min(created), driver_started_at or min(created)),
     )
-
-
-def newest_words(events: Iterable[Document]) -> str:
-    """Return the message of the newest Event."""
-
-    def moment(event: Document) -> str:
-        return text(event, "lastTimestamp") or text(event, "eventTime") or text(event, "firstTimestamp") or ""
-
-    newest = max(events, key=moment, default=None)
-    return text(newest, "message") or ""
 
 
 def _with_words(known: str, words: str) -> str:
@@ -295,8 +308,14 @@ def _waiting(container: Document, waiting: Document) -> tuple[PodTrouble | None,
     reason = text(waiting, "reason") or ""
     trouble = _WAITING.get(reason)
     if trouble is PodTrouble.IMAGE_PULL_FAILED:
-        return trouble, sentence(f"image {text(container, 'image')} cannot be pulled")
+        cause = cause_of_pull(text(waiting, "message") or "")
+        what = f"image {text(container, 'image')} {_CANNOT_PULL}"
+        return trouble, sentence(f"{what}: {cause}" if cause else what)
     if trouble is not None:
         return trouble, sentence(text(waiting, "message") or reason)
     details = ": ".join(one for one in (reason, text(waiting, "message")) if one)
     return None, sentence(f"container {text(container, 'name')} waits: {details or 'no reason given'}")
+
+
+def _quotes_registry(said: str) -> bool:
+    return f"{_CANNOT_PULL}: " in said

@@ -17,8 +17,8 @@ from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
 from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.catalogs.registry import entries_of
 from hudi_operator.control.claims import Claims, OperatorIdentity
+from hudi_operator.control.jobs.event_words import NOT_ALLOWED, newest_words
 from hudi_operator.control.jobs.job_view import observe_jobs
-from hudi_operator.control.jobs.pod_view import NOT_ALLOWED, newest_words
 from hudi_operator.control.jobs.running import RunningJobs, own_jobs, own_pods
 from hudi_operator.control.jobs.spending import Spending
 from hudi_operator.control.observation.derived import Readings, derived_from
@@ -212,17 +212,17 @@ class Observer:
         own_of_jobs = own_pods(pods, jobs=own, remembered=remembered)
         name, now = f"{metadata.namespace}/{metadata.name}", self._kube.now()
         found = observe_jobs(own, own_of_jobs, table=name, now=now)
-        words = {job.asks: await self._words(metadata.namespace, job.asks) for job in found if job.asks}
+        words = {job.asks: await self._words(metadata.namespace, job) for job in found if job.asks}
         return observe_jobs(own, own_of_jobs, table=name, now=now, words=words) if words else found
 
-    async def _words(self, namespace: str, uid: str) -> str:
-        """Return what Events say of an object; without them the status says less, and nothing else changes."""
+    async def _words(self, namespace: str, job: JobObservation) -> str:
+        """Return what Events say a Job waits for; without them the status says less, and nothing else changes."""
         try:
-            events = await self._kube.warnings_about(namespace, uid)
+            events = await self._kube.warnings_about(namespace, job.asks)
         except KubernetesError as error:
             _log.warning("events not read", namespace=namespace, error=str(error))
             return ""
-        return NOT_ALLOWED if events is None else newest_words(events)
+        return NOT_ALLOWED if events is None else newest_words(events, since=job.asks_since)
 
     async def default_class_name(self) -> str:
         """Return the name of the default class; empty without one."""

@@ -298,7 +298,7 @@ class JobObservation:
     driver may have existed and left nothing behind. `has_run` says that a driver or an executor may have been at work.
     `executors_wait_since` is since when executors of a running driver have not started. `started_at` and `ended_at` are
     the times of the driver, by the clock of its node. `asks` is the uid of the object
-    whose Events would say what the Job waits for.
+    whose Events since `asks_since` would say what the Job waits for.
     """
 
     name: str
@@ -330,6 +330,7 @@ class JobObservation:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     asks: str = ""
+    asks_since: datetime | None = None
 
     @property
     def result(self) -> TaskResult | None:
