@@ -16,7 +16,7 @@ from tests.telemetry.test_table_metrics import figures
 
 from hudi_operator.api.status.cost import RunCost
 from hudi_operator.api.status.findings import Severity
-from hudi_operator.api.status.statistics import StatisticsStatus
+from hudi_operator.api.status.table_parts import StatisticsStatus
 from hudi_operator.telemetry.logs import configure_logging
 from hudi_operator.telemetry.metrics import metrics
 from hudi_operator.telemetry.table_series import TableFigures

@@ -14,7 +14,8 @@ from tests.cli.tables import recorded, view
 from tests.planning.world import NOW, active
 
 from hudi_operator.api.crd.definitions import KINDS, crd_document
-from hudi_operator.api.status.runs import LiveStatus, OwnerStatus
+from hudi_operator.api.status.runs import LiveStatus
+from hudi_operator.api.status.table_parts import OwnerStatus
 from hudi_operator.api.values.base import Model
 from hudi_operator.cli.preflight.answers import preflight_document, preflight_text, summary, worst_of
 from hudi_operator.cli.preflight.check import ClusterState, Line, Verdict

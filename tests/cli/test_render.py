@@ -16,7 +16,7 @@ from hudi_jobs.contract.wording import byte_size
 from hudi_operator.api.crd.kinds import TABLE
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.api.status.operation_status import HudiOperationStatus
-from hudi_operator.api.status.statistics import ExactStatistics, StatisticsStatus
+from hudi_operator.api.status.table_parts import ExactStatistics, StatisticsStatus
 from hudi_operator.cli.commands.wait import is_in_state
 from hudi_operator.cli.render.cost_sums import cost_document, cost_text, cpu_of_days, first_day, spent, totals
 from hudi_operator.cli.render.explanation import Shown, explain_text

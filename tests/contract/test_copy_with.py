@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hudi_jobs.contract import Outcome, Service, TaskResult
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob
 
 ROOT = Path(__file__).parents[2]
 HELPER = ROOT / "spark_jobs" / "hudi_jobs" / "contract" / "document.py"

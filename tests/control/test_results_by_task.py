@@ -6,7 +6,7 @@ import pytest
 from tests.control.job_documents import FAILED, NOW, terminated, the_job
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service, TaskResult, encode_outcome, task_id
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.planning.facts.runs.outcomes import conclude
 from hudi_operator.planning.model import TimelineSnapshot

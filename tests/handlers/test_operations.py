@@ -12,7 +12,8 @@ from tests.planning.world import NOW, active, ago, at, run, status
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.operation_status import OperationState
-from hudi_operator.api.status.table_status import HudiTableStatus, ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.control.operations import OperationReconciler
 from hudi_operator.kube.keys import OPERATION, TABLE, table_key
 from hudi_operator.kube.transport import Transport

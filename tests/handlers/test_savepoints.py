@@ -10,7 +10,7 @@ from tests.planning.savepoints.savepoints import at_work, entry
 from tests.planning.world import NOW, ago, at, minutes, run, status
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.status.table_status import ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.control.savepoints import SavepointReconciler
 from hudi_operator.kube.keys import SAVEPOINT, TABLE, table_key
 from hudi_operator.kube.transport import Transport

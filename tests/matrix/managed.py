@@ -13,7 +13,8 @@ from hudi_jobs.contract import Location, Outcome, Service
 from hudi_jobs.driver import Driver
 from hudi_operator.api.resources import OPERATIONS, HudiOperation, HudiTable, HudiTableClass
 from hudi_operator.api.status.findings import Severity
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.runs import ActiveJob
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.reading import NO_QUESTIONS
 from hudi_operator.jobs.requests.request import build_request

@@ -18,7 +18,8 @@ from tests.planning.world import CREATED, IMAGE, UID, as_declared, at, class_spe
 from hudi_jobs.contract import OwnerRecord, Progress, ProgressState
 from hudi_operator.api.resources import OPERATIONS, HudiTable, HudiTableClass, ObjectMetadata, parse_table
 from hudi_operator.api.spec.operation import OPERATION_FIELDS
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.runs import ActiveJob
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER
 from hudi_operator.jobs.names import (

@@ -21,7 +21,7 @@ from tests.model.world import Scenario
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import ServicesStatus, ServiceStatus
+from hudi_operator.api.status.service_status import ServicesStatus, ServiceStatus
 from hudi_operator.api.values.base import Model
 from hudi_operator.jobs import names
 from hudi_operator.planning.facts.gather import Facts

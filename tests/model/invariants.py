@@ -11,8 +11,7 @@ from tests.model.operations import operations_owed
 from tests.model.world import World
 
 from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
-from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
 from hudi_operator.planning.facts.runs.continuous import is_healthy
 from hudi_operator.planning.model import CreateJob, JobPhase, LaunchJob, Observation
 from hudi_operator.planning.model.reasons import RunTrouble

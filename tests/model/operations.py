@@ -12,7 +12,7 @@ from tests.model.world import Run, World, moment
 
 from hudi_jobs.contract import OperationKind, Service
 from hudi_operator.api.status.operation_status import FINISHED, OperationState
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.outcome.plan import Plan

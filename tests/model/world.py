@@ -12,7 +12,7 @@ from tests.model.rules import MENDED, Rules
 from tests.planning.world import NOW
 
 from hudi_jobs.contract import JobOutcome
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob
 
 if TYPE_CHECKING:
     from tests.model.cluster import Cluster

@@ -23,8 +23,7 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import Progress, ProgressState
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.status.runs import LiveStatus
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob, LiveStatus
 from hudi_operator.planning.model import JobObservation, LaunchJob, Observation, StopJob, TimelineSnapshot
 from hudi_operator.planning.model.healing import class_version_of
 from hudi_operator.planning.outcome.plan import Plan

@@ -23,8 +23,8 @@ from tests.planning.world import (
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.spec.table import DeletionPolicy
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
-from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.deletion.attempts import EndingObservation
 from hudi_operator.planning.deletion.decide_ending import (
     PATIENCE,

@@ -22,7 +22,8 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.api.resources import HudiTableClass, ObjectMetadata
-from hudi_operator.api.status.table_status import HudiTableStatus, ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobObservation, PodTrouble, TimelineSnapshot, healing
 from hudi_operator.planning.outcome.life import refused

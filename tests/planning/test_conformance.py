@@ -43,7 +43,8 @@ from tests.planning.world import (
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service, TaskResult
 from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.status.conditions import Condition, ConditionType, find_condition
-from hudi_operator.api.status.table_status import HudiTableStatus, ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.decide import requeue_after
 from hudi_operator.planning.model import (
     Blocker,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.planning.world import active, memory, observe, plan_for
 
-from hudi_operator.api.status.table_status import ServicesStatus
+from hudi_operator.api.status.service_status import ServicesStatus
 from hudi_operator.planning.decide import ACTIVE_SECONDS, QUIET_SECONDS, requeue_after
 from hudi_operator.planning.model import Blocker, BlockerReason
 from hudi_operator.planning.outcome.plan import Plan

@@ -14,7 +14,7 @@ from tests.samples import examples
 
 from hudi_jobs.contract.statistics import DaySize, Figures, TableStatistics
 from hudi_operator.api.crd.definitions import structural_schema
-from hudi_operator.api.status.statistics import StatisticsStatus
+from hudi_operator.api.status.table_parts import StatisticsStatus
 from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.model import TimelineSnapshot, TimelineTrouble
 

@@ -13,8 +13,9 @@ from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.findings import Finding, FindingCode
-from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus, ServicesStatus, ServiceStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
+from hudi_operator.api.status.service_status import ServicesStatus, ServiceStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobObservation, JobPhase, Observation, TimelineSnapshot
 from hudi_operator.planning.model.times import format_time

@@ -10,8 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hudi_operator.api.status.conditions import Condition, ConditionType
 from hudi_operator.api.status.findings import Finding, FindingCode, Severity
-from hudi_operator.api.status.runs import TableStatus
-from hudi_operator.api.status.statistics import ExactStatistics, StatisticsStatus
+from hudi_operator.api.status.table_parts import ExactStatistics, StatisticsStatus, TableStatus
 from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.telemetry.metrics import Metrics
 from hudi_operator.telemetry.table_series import TableFigures

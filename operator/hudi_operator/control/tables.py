@@ -13,7 +13,8 @@ from typing import Any
 import structlog
 
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.runs import ActiveJob
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.control.actions.actor import Actor
 from hudi_operator.control.actions.pipeline import Pipeline, StatusWriter
 from hudi_operator.control.claims import Claims, OperatorIdentity

@@ -8,9 +8,9 @@ from hudi_jobs.contract import NamedSavepoint, Service, TableOperation
 from hudi_jobs.contract.operations.erase import EraseTask
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.api.spec.table import DeletionPolicy
+from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.api.status.savepoints import NamedSavepointJob
 from hudi_operator.api.status.table_operations import NamedOperationJob
-from hudi_operator.api.status.table_status import ActiveJob
 from hudi_operator.catalogs.registry import declared_catalog
 from hudi_operator.jobs.manifest import build_job
 from hudi_operator.jobs.requests.request import build_request, service_run

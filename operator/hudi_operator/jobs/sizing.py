@@ -8,7 +8,7 @@ from hudi_jobs.contract import Service
 from hudi_operator.api.spec.table import EXECUTORS, POD_CPU, POD_MEMORY, ExecutionMode, HudiTableSpec
 from hudi_operator.api.spec.table_class import ExecutionLimits, HudiTableClassSpec
 from hudi_operator.api.status.cost import RequestedCores
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.api.values.base import parse_quantity, quantity_bytes
 
 _MIB = 2**20

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.table_status import ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.planning.facts.gather import gather
 from hudi_operator.planning.model import JobPhase, Observation
 from hudi_operator.planning.model.reasons import Waiting

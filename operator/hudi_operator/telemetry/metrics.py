@@ -24,8 +24,8 @@ from prometheus_client import (
 from hudi_jobs.contract import FailureReason
 from hudi_operator.api.status.findings import Finding
 from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.service_status import service_name
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.api.status.table_status import service_name
 from hudi_operator.telemetry.run_costs import COST_LABELS, CPU, CPU_LABELS, READ, WRITTEN, RunCosts
 from hudi_operator.telemetry.table_metrics import TABLE_LABELS, TableMetrics
 from hudi_operator.telemetry.table_series import TableFigures

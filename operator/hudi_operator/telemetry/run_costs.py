@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from prometheus_client import Counter
 
 from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import service_name
+from hudi_operator.api.status.service_status import service_name
 
 COST_LABELS = ("class", "service")
 CPU_LABELS = (*COST_LABELS, "estimated")

@@ -14,7 +14,7 @@ from hudi_jobs.contract.operator_folder import OperationTold
 from hudi_operator.api.resources import OPERATIONS, InvalidObject, ObjectMetadata
 from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.operation_status import OperationState
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.planning.facts.operations.ended import after_failure
 from hudi_operator.planning.model import (
     CreateJob,

@@ -34,7 +34,8 @@ from tests.samples import examples
 from hudi_jobs.contract import DriverUsage, ExecutorsUsage, JobOutcome, RunUsage
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.api.status.cost import DAYS_REMEMBERED, MOST, RequestedCores, RunCost
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.runs import ActiveJob
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.facts.runs.daily_costs import (
     cost_text,
     days_of,

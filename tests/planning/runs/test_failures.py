@@ -32,7 +32,7 @@ from tests.planning.world import table_class as a_class
 from hudi_jobs.contract import FailureReason, Outcome
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.planning.facts.runs.failures import FailureKind, after_failures, failure_kind
 from hudi_operator.planning.facts.runs.memory import remember_runs
 from hudi_operator.planning.model import LaunchJob, PodTrouble, TimelineSnapshot

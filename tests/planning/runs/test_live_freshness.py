@@ -9,9 +9,8 @@ import pytest
 from tests.planning.world import NOW, at, minutes, observe, snapshot, spec, table
 
 from hudi_jobs.contract import Progress, ProgressState
-from hudi_operator.api.status.runs import LiveStatus
+from hudi_operator.api.status.runs import ActiveJob, LiveStatus
 from hudi_operator.api.status.table_parts import FreshnessStatus
-from hudi_operator.api.status.table_status import ActiveJob
 from hudi_operator.planning.facts.runs.freshness import freshness_while_running
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.times import source_of

@@ -25,8 +25,8 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import Service
 from hudi_jobs.contract.run_progress import RunProgress
-from hudi_operator.api.status.runs import LiveStatus
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.runs import ActiveJob, LiveStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.facts.runs.shown_progress import leases_to_read
 from hudi_operator.planning.model import Observation
 

@@ -24,7 +24,7 @@ from tests.planning.world import (
 )
 from tests.planning.world import table_class as a_class
 
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.planning.facts.runs.tracking import Tracked, track
 from hudi_operator.planning.model import (
     Blocker,

@@ -15,8 +15,9 @@ from tests.samples import sampled
 
 from hudi_jobs.contract import Outcome, SavepointWork, Service
 from hudi_operator.api.resources import SAVEPOINT_FINALIZER, SAVEPOINTS, HudiSavepoint, parse_savepoint
+from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.api.status.savepoints import HudiSavepointStatus, SavepointState
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.model import CreateJob, JobObservation, LaunchJob, TimelineSnapshot
 from hudi_operator.planning.model.observation import Related
 from hudi_operator.planning.outcome.status.savepoint_status import decide_savepoint

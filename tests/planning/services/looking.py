@@ -20,7 +20,9 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import JobOutcome, Outcome
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus, ServiceStatus
+from hudi_operator.api.status.runs import ActiveJob
+from hudi_operator.api.status.service_status import ServiceStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.decide import decide, requeue_after
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
 from hudi_operator.planning.needs.looks import wants_look

@@ -42,8 +42,9 @@ from tests.planning.world import (
 from hudi_jobs.contract import JobOutcome, Outcome
 from hudi_operator.api.resources import parse_table
 from hudi_operator.api.status.conditions import Condition, ConditionType, find_condition
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.api.status.table_parts import MOST_BACKLOG, FreshnessStatus
-from hudi_operator.api.status.table_status import HudiTableStatus, ServiceStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.decide import requeue_after
 from hudi_operator.planning.facts.runs.freshness import Progress, merge_progress
 from hudi_operator.planning.model import Observation, Undoing

@@ -9,7 +9,7 @@ import pytest
 from tests.planning.world import CREATED, NOW, after_failures, at, class_spec, memory, minutes, run, table
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.status.table_status import ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.planning.facts.runs.memory import remember_runs
 from hudi_operator.planning.model.decision import Decision, seconds_until
 from hudi_operator.planning.needs.kinds.ingestion import evaluate

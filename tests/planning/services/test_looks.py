@@ -25,8 +25,8 @@ from tests.planning.world import (
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome
 from hudi_operator.api.resources import parse_table
 from hudi_operator.api.status.conditions import ConditionType, find_condition
-from hudi_operator.api.status.look import LookStatus
 from hudi_operator.api.status.memory import joined
+from hudi_operator.api.status.runs import LookStatus
 from hudi_operator.planning.model import Blocker, BlockerReason
 from hudi_operator.planning.needs.looks import wants_look
 from hudi_operator.sources.look import LookProblem, SourceLook

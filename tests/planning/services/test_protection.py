@@ -29,8 +29,8 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import Outcome, SavepointStep, Service
+from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.api.status.table_parts import Protection, TakeoverPhase, TakeoverStatus
-from hudi_operator.api.status.table_status import ActiveJob
 from hudi_operator.jobs.decided_job import build_manifest
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
 from hudi_operator.planning.outcome.plan import Plan

@@ -3,7 +3,7 @@
 import pytest
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.table_status import ServicesStatus
+from hudi_operator.api.status.service_status import ServicesStatus
 from hudi_operator.planning.needs.registry import evaluation_of
 from hudi_operator.services.registry import DEFINITIONS, SERVICES, TABLE_SERVICES, definition_of, service_of
 from hudi_operator.timeline import Action, Instant, PendingInstant, PendingKind, State

@@ -22,7 +22,7 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import FailureReason, Outcome, RunMode, Service
-from hudi_operator.api.status.table_status import ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.planning.model import JobObservation, JobPhase, PodTrouble
 from hudi_operator.planning.model.reasons import RunTrouble
 from hudi_operator.planning.outcome.plan import Plan

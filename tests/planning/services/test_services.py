@@ -9,7 +9,7 @@ import pytest
 from tests.planning.world import NOW, ago, at, done, memory, minutes, observe, plan_for, run, status, story, table
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.status.table_status import ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.api.status.timeline import CountRange
 from hudi_operator.planning.model import LaunchJob, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.outcome.plan import Plan

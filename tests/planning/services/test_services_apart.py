@@ -26,7 +26,7 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.api.status.table_status import ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.order.slots import ATTEMPTS_BESIDE
 from hudi_operator.planning.outcome.plan import Plan

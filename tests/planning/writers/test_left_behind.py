@@ -33,9 +33,9 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import AffectedInstant, Effect, FailureReason, JobOutcome, OperationKind, Outcome, Service
+from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.api.status.table_parts import TakeoverPhase, TakeoverStatus
-from hudi_operator.api.status.table_status import ActiveJob
 from hudi_operator.api.status.timeline import LeftInstant
 from hudi_operator.jobs.decided_job import build_manifest
 from hudi_operator.planning.model import JobObservation, JobPhase, Observation, PodTrouble, TimelineSnapshot

@@ -27,8 +27,8 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import OwnerRecord
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.runs import OwnerStatus
 from hudi_operator.api.status.table_operations import DecisionsStatus
+from hudi_operator.api.status.table_parts import OwnerStatus
 from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.timeline import Action, Instant, State

@@ -19,7 +19,7 @@ from tests.spark_jobs.trials import ALL
 from hudi_jobs.contract import Location, Service
 from hudi_jobs.table_services.client import write_client
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.status.table_status import ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.planning.facts.writers.leftover import Watch
 from hudi_operator.planning.facts.writers.pending import pending_statuses
 from hudi_operator.planning.model.decision import Decision, Reason

@@ -12,7 +12,7 @@ from tests.planning.world import at, memory, observe, run, status, status_of, ta
 from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Location, Outcome, RunMode, Service
-from hudi_operator.api.status.table_status import ServicesStatus
+from hudi_operator.api.status.service_status import ServicesStatus
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader

@@ -10,7 +10,7 @@ import pytest
 from tests.planning.world import observe, plan_for, table
 
 from hudi_jobs.contract import Location, Outcome, Service
-from hudi_operator.api.status.table_status import ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.api.status.timeline import CountRange
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.storage.local import LocalFileSystem

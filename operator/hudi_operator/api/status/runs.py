@@ -1,44 +1,25 @@
-"""Runs in the status of a `HudiTable`: Jobs as people read them, ended runs, and continuous ingestion while it runs."""
+"""Runs of a `HudiTable` in its status: decided Jobs, ended runs, their logs, and continuous ingestion."""
 
 from typing import Annotated
 
 from pydantic import Field
 
-from hudi_jobs.contract import MOST_AFFECTED, Outcome, Service
+from hudi_jobs.contract import MOST_AFFECTED, Outcome, RunMode, SavepointStep, Service
 from hudi_jobs.contract.run_progress import PROGRESS_LINE_LIMIT
 from hudi_operator.api.status.conditions import REASON_PATTERN
-from hudi_operator.api.status.cost import RunCost
+from hudi_operator.api.status.cost import RequestedCores, RunCost
+from hudi_operator.api.status.savepoints import NamedSavepointJob
+from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.api.status.timeline import AffectedStatus
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 Reason = Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)]
 """A word that becomes the reason of a condition."""
 
+DIGEST_LIMIT = 128
+"""The longest digest of a look that is remembered."""
 
-class OwnerStatus(Model):
-    """The owner's record beside the table when it was this operator's."""
-
-    operator: Annotated[str, Field(max_length=330)]
-    """Identity of the operator."""
-
-    table: Annotated[str, Field(max_length=330)]
-    """The resource, as namespace/name."""
-
-    run: Annotated[str, Field(max_length=330)]
-    """The run that wrote the record."""
-
-
-class TableStatus(Model):
-    """The table as its own properties have it."""
-
-    type: Annotated[str, Field(max_length=16)]
-    """CopyOnWrite or MergeOnRead."""
-
-    version: int
-    """Version of the table's format."""
-
-    zone: Annotated[str, Field(max_length=8)]
-    """UTC, or LOCAL: the local time of the tool that wrote the table, which `timelineTimeZone` or the files show."""
+PENDING_REMEMBERED = 100
 
 
 class JobStatus(Model):
@@ -231,3 +212,119 @@ class LiveStatus(Model):
 
     seen: Annotated[str, Field(max_length=128)] | None = None
     """Progress seen at `moved_at`: number of the progress document, newest commit, pending write."""
+
+
+class LookStatus(Model):
+    """A look at the source before a run; once the run has read everything, equal input needs no run."""
+
+    digest: Annotated[str, Field(max_length=DIGEST_LIMIT)]
+    """Digest of the input before the run was decided."""
+
+    fingerprint: Annotated[str, Field(max_length=64)]
+    """Fingerprint of the table, its spec, the class, the Spark image and the operator version."""
+
+    instant: InstantTime | None = None
+    """The newest completed instant after the run; absent without a table."""
+
+    checkpoint: Annotated[str, Field(max_length=64)] | None = None
+    """Digest of the newest checkpoint after the run; absent without a table."""
+
+    looked_at: Timestamp | None = None
+    """When a look last found nothing new; renewed at the rate of a continuous driver's reports."""
+
+
+class ActiveJob(Model):
+    """A Job that was decided and has not been seen to end; without a uid it may not have been created yet."""
+
+    name: Annotated[str, Field(max_length=63)]
+    """Name of the Job."""
+
+    service: Service | None = None
+    """Service of the Job; absent if this operator version does not know it."""
+
+    uid: Annotated[str, Field(max_length=64)] | None = None
+    """Uid of the Job once it is known to exist."""
+
+    attempt: int
+    """Number of this attempt, from 1."""
+
+    started_at: Timestamp
+    """When the Job was decided."""
+
+    stopped_at: Timestamp | None = None
+    """When the removal of a Job of an operation was last asked for; absent once its pod may have started."""
+
+    generation: int | None = None
+    """Generation of the spec that the Job uses."""
+
+    circumstances: Annotated[str, Field(max_length=64)] | None = None
+    """Fingerprint of the class, Spark image and operator version that the Job uses."""
+
+    base_instant: InstantTime | None = None
+    """The newest completed instant when the Job was decided."""
+
+    instant: InstantTime | None = None
+    """The pending instant that the Job deals with."""
+
+    pending: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
+    """Instants that were pending when the Job was decided; the Job began any other instant that it leaves behind."""
+
+    abandoned: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
+    """Pending instants that nobody works on any more, and that the Job may finish or roll back."""
+
+    left_behind: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
+    """The subset of `abandoned` that earlier runs of this table left behind."""
+
+    dead: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
+    """The subset of `abandoned` with a writer known to have exited; ignore any heartbeat it left."""
+
+    run_mode: RunMode | None = None
+    """Steps of a compaction or clustering that the Job runs."""
+
+    savepoint: SavepointStep | None = None
+    """Step on the savepoint of the takeover, before the Job's own work."""
+
+    taken_over_at: Timestamp | None = None
+    """The takeover that this savepoint belongs to."""
+
+    named_savepoint: NamedSavepointJob | None = None
+    """The savepoint of a HudiSavepoint that the Job makes or removes."""
+
+    operation: NamedOperationJob | None = None
+    """Work of the Job for a HudiOperation."""
+
+    plan_bytes: int | None = None
+    """Bytes that the plan of the pending instant reads, if known."""
+
+    plan_groups: int | None = None
+    """Groups of the plan of the pending instant, if known."""
+
+    driver_memory: Annotated[str, Field(max_length=32)] | None = None
+    """Memory of the driver's pod, before it is sized by a plan."""
+
+    inside: Annotated[str, Field(max_length=63)] | None = None
+    """The continuous ingestion that runs the service in its driver; the Job hands the service over and waits."""
+
+    look: LookStatus | None = None
+    """The source before the Job was decided; absent where nobody looked."""
+
+    cores: RequestedCores | None = None
+    """Cores that the Job requests; absent if an earlier version decided it."""
+
+    running_since: Timestamp | None = None
+    """When the driver started."""
+
+    live: LiveStatus | None = None
+    """Progress of a continuous ingestion; absent for every other Job."""
+
+    progress: Annotated[str, Field(max_length=PROGRESS_LINE_LIMIT)] | None = None
+    """How far the run is, as a line; absent in its first minute."""
+
+    progress_at: Timestamp | None = None
+    """When that line last changed."""
+
+    state: Reason = "Decided"
+    """State of its pod, as a word."""
+
+    message: Annotated[str, Field(max_length=512)] = ""
+    """Why its pod does not start."""

@@ -1,10 +1,11 @@
-"""Small parts of the status of a `HudiTable`: summary, freshness, quarantined rows, rescans and the takeover."""
+"""Small parts of the status of a `HudiTable`: properties, owner, size, summary, freshness, bad rows, takeover."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from hudi_operator.api.status.memory import DividedModel
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 SUMMARY_LIMIT = 80
@@ -12,6 +13,8 @@ SUMMARY_LIMIT = 80
 
 RULES_LIMIT = 256
 """Characters of the rules of a class."""
+
+_RoundedText = Annotated[str, Field(max_length=16)]
 
 
 class SummaryStatus(Model):
@@ -165,3 +168,81 @@ class TakeoverStatus(Model):
 
     savepoint: InstantTime | None = None
     """The commit that the operator's savepoint keeps."""
+
+
+class TableStatus(Model):
+    """The table as its own properties have it."""
+
+    type: Annotated[str, Field(max_length=16)]
+    """CopyOnWrite or MergeOnRead."""
+
+    version: int
+    """Version of the table's format."""
+
+    zone: Annotated[str, Field(max_length=8)]
+    """UTC, or LOCAL: the local time of the tool that wrote the table, which `timelineTimeZone` or the files show."""
+
+
+class OwnerStatus(Model):
+    """The owner's record beside the table when it was this operator's."""
+
+    operator: Annotated[str, Field(max_length=330)]
+    """Identity of the operator."""
+
+    table: Annotated[str, Field(max_length=330)]
+    """The resource, as namespace/name."""
+
+    run: Annotated[str, Field(max_length=330)]
+    """The run that wrote the record."""
+
+
+class ExactStatistics(Model):
+    """The figures without rounding, for metrics and commands; sizes are bytes."""
+
+    base_bytes: int
+    """Size of the base files."""
+
+    log_bytes: int
+    """Size of the log files."""
+
+    partitions: int
+    """Number of partitions with files."""
+
+    rows: int | None = None
+    """Rows of all base files."""
+
+
+class StatisticsStatus(DividedModel):
+    """The newest file slices of the table, which a snapshot query reads; an absent figure is unknown."""
+
+    remembered: ClassVar[frozenset[str]] = frozenset({"exact"})
+
+    as_of: InstantTime
+    """Completion of the last change that the figures include; its requested time in a table before version 8."""
+
+    commits_since: int = 0
+    """Commits, rollbacks and restores that completed later."""
+
+    rows: _RoundedText | None = None
+    """Rows of all base files, before log files are merged, as a quantity such as 12.3M; absent while unknown."""
+
+    size: _RoundedText | None = None
+    """Size of the base and log files, as a quantity such as 1.25Gi."""
+
+    growth_per_day: _RoundedText | None = None
+    """Growth of the size each day, over the last week at most; absent before a whole day was measured."""
+
+    files: int | None = None
+    """Number of base files."""
+
+    small_files: int | None = None
+    """Base files below the small file limit: the limit of clustering if clustering is on, else of fileSizing."""
+
+    log_ratio: _RoundedText | None = None
+    """Size of the log files over that of the base files; absent for CopyOnWrite."""
+
+    partition_skew: _RoundedText | None = None
+    """Size of the largest partition over the mean; absent for a single partition."""
+
+    exact: ExactStatistics | None = None
+    """The figures without rounding."""

@@ -1,329 +1,43 @@
 """The status of a `HudiTable`: the operator's observations, its decisions, and their reasons."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, GetJsonSchemaHandler, TypeAdapter, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from hudi_jobs.contract import RunMode, SavepointStep, Service
-from hudi_jobs.contract.run_progress import PROGRESS_LINE_LIMIT
+from hudi_jobs.contract import Service
 from hudi_operator.api.status.conditions import Condition
-from hudi_operator.api.status.cost import DAYS_REMEMBERED, DayLine, RequestedCores
 from hudi_operator.api.status.findings import FINDINGS_SHOWN, Finding
-from hudi_operator.api.status.look import LookStatus
 from hudi_operator.api.status.memory import MEMORY, MEMORY_SCHEMA, SHOWN, DividedModel, divide, joined, with_lines
-from hudi_operator.api.status.runs import (
-    FailedRunLog,
-    JobStatus,
-    LiveStatus,
-    OwnerStatus,
-    Reason,
-    RunStatus,
-    TableStatus,
-)
-from hudi_operator.api.status.savepoints import SAVEPOINTS_SHOWN, NamedSavepointJob, TableSavepoint
-from hudi_operator.api.status.statistics import StatisticsStatus
+from hudi_operator.api.status.runs import PENDING_REMEMBERED, ActiveJob, FailedRunLog, JobStatus, RunStatus
+from hudi_operator.api.status.savepoints import SAVEPOINTS_SHOWN, TableSavepoint
+from hudi_operator.api.status.service_status import ServicesStatus
 from hudi_operator.api.status.table_operations import (
     ENDS_REMEMBERED,
     OPERATIONS_SHOWN,
     DecisionsStatus,
     EndedOperation,
-    NamedOperationJob,
     TableOperation,
 )
 from hudi_operator.api.status.table_parts import (
     BadRowsStatus,
     CatalogStatus,
-    FreshnessStatus,
+    OwnerStatus,
     RescanStatus,
+    StatisticsStatus,
     SummaryStatus,
+    TableStatus,
     TakeoverStatus,
 )
-from hudi_operator.api.status.timeline import CountRange, LeftInstant, PendingStatus, TimelineStatus
-from hudi_operator.api.values.base import InstantTime, Model, Timestamp
+from hudi_operator.api.status.timeline import LeftInstant, TimelineStatus
+from hudi_operator.api.values.base import InstantTime, Timestamp
 
 HISTORY_LENGTH = 10
-PENDING_SHOWN = 10
-PENDING_REMEMBERED = 100
-EXPLANATION_LIMIT = 1024
 JOBS_SHOWN = 8
-_RUN_LINE_LIMIT = 1536
 COST_LIMIT = 128
 SUSPENSION_LIMIT = 200
-
-
-class ServiceStatus(DividedModel):
-    """A service: its count, whether and why it is due, and the next attempt."""
-
-    remembered: ClassVar[frozenset[str]] = frozenset(
-        {
-            "due_since",
-            "passed_over",
-            "failures_generation",
-            "failures_circumstances",
-            "driver_memory",
-            "more_input",
-            "pending",
-            "files_skipped",
-            "records_skipped",
-            "skipped",
-            "look",
-            "last_no_op_instant",
-            "last_run",
-            "costs",
-        }
-    )
-
-    counted: int | None = None
-    """Commits that count towards the threshold; absent while uncertain."""
-
-    counted_range: CountRange | None = None
-    """Bounds of an uncertain count."""
-
-    threshold: int | None = None
-    """Commits that make a run due."""
-
-    due: bool = False
-    """Whether a run is due now."""
-
-    due_since: Timestamp | None = None
-    """Since when a run has been due."""
-
-    passed_over: int = 0
-    """How often another service started, or a continuous driver got another turn, while this service was due; after
-    enough times this service goes first.
-    """
-
-    reason: Reason = "NotEvaluated"
-    """Why it is due or not, as a word."""
-
-    message: Annotated[str, Field(max_length=EXPLANATION_LIMIT)] = ""
-    """Why it is due or not, as a sentence."""
-
-    pending: Annotated[tuple[PendingStatus, ...], Field(max_length=PENDING_SHOWN)] = ()
-    """Pending instants to handle before the service makes a new plan, oldest first; at most 10."""
-
-    blocked_by: Annotated[str, Field(max_length=512)] | None = None
-    """The limit on the service, as a sentence."""
-
-    last_run: RunStatus | None = None
-    """The last run that ended."""
-
-    failures: int = 0
-    """Failed runs in a row, caused by the run itself."""
-
-    infrastructure_failures: int = 0
-    """Failed runs in a row, caused from outside: nodes, images, quotas, the store."""
-
-    conflicts: int = 0
-    """Runs in a row that gave way to another writer."""
-
-    failures_generation: int | None = None
-    """Generation of the spec that the failures belong to."""
-
-    failures_circumstances: Annotated[str, Field(max_length=64)] | None = None
-    """Fingerprint of the class, Spark image and operator version that the failures belong to."""
-
-    rollback_of: InstantTime | None = None
-    """The last plan that a run was started to roll back; a retry rolls each plan back once."""
-
-    next_run_at: Timestamp | None = None
-    """When the next run, or the next look at the source, is due by the schedule; absent while looks follow closely."""
-
-    next_attempt_at: Timestamp | None = None
-    """When a failed run is tried again."""
-
-    driver_memory: Annotated[str, Field(max_length=32)] | None = None
-    """Memory of the driver's pod for the next run, where the operator has grown it after out-of-memory."""
-
-    checkpoint: Annotated[str, Field(max_length=512)] | None = None
-    """Read position in the source, for people; the newest commit's metadata decides."""
-
-    more_input: bool = False
-    """Whether the last run left input behind because of its limits."""
-
-    freshness: FreshnessStatus | None = None
-    """Lag of the table behind its source; absent until a run reports it."""
-
-    files_skipped: int = 0
-    """Files of the source that are skipped, and may never have been read."""
-
-    records_skipped: int = 0
-    """Offsets of a stream that were gone before they could be read, while the source skips losses."""
-
-    skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] = ()
-    """Some of these files, by their paths below the source, or where the last of these offsets were; at most 3."""
-
-    look: LookStatus | None = None
-    """The source before the last run, if that run has read everything: equal input needs no run."""
-
-    last_no_op_instant: InstantTime | None = None
-    """Newest completed instant when a run found nothing to do; as many more as make the service due must follow."""
-
-    costs: Annotated[tuple[DayLine, ...], Field(max_length=DAYS_REMEMBERED)] = ()
-    """What the runs of the last 35 days cost, by day, the newest last."""
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        schema = super().__get_pydantic_json_schema__(core_schema, handler)
-        description = (
-            "The last run that ended: outcome, end, the message with its figures, and the Job of a failed run."
-        )
-        schema[SHOWN] = {"lastRun": {"type": "string", "maxLength": _RUN_LINE_LIMIT, "description": description}}
-        return schema
-
-
-_UNKNOWN = ServiceStatus()
-
-
-class ServicesStatus(DividedModel):
-    """All services of a table."""
-
-    ingestion: ServiceStatus = ServiceStatus()
-    """Bringing input into the table."""
-
-    savepoint: ServiceStatus | None = None
-    """Making and removing the savepoints of HudiSavepoints; absent until requested."""
-
-    operation: ServiceStatus | None = None
-    """Running HudiOperations; absent until requested."""
-
-    compaction: ServiceStatus = ServiceStatus()
-    """Merging of log files into base files."""
-
-    clustering: ServiceStatus = ServiceStatus()
-    """Rewriting of small or unsorted files."""
-
-    cleaning: ServiceStatus = ServiceStatus()
-    """Removal of file slices that readers no longer need."""
-
-    archival: ServiceStatus = ServiceStatus()
-    """Moving of old instants to the archive."""
-
-    catalog: ServiceStatus | None = None
-    """Runs that only sync the catalog; absent until one is due."""
-
-    def of(self, service: Service | None) -> ServiceStatus:
-        """Return the status of a service, or the default for a service without a status here."""
-        status: ServiceStatus | None = None if service is None else getattr(self, service.lower(), None)
-        return status or _UNKNOWN
-
-    def with_reason(self, reason: str) -> frozenset[Service]:
-        """Return the services that show a reason."""
-        return frozenset(service for service in Service if self.of(service).reason == reason)
-
-    def replaced(self, changed: Mapping[Service, ServiceStatus]) -> Self:
-        """Return a copy with the changed services replaced."""
-        shown: dict[Service, ServiceStatus | None] = dict(changed)
-        for service in (Service.SAVEPOINT, Service.OPERATION, Service.CATALOG):
-            status = shown.get(service)
-            if status is not None and not status.due and status.last_run is None:
-                shown[service] = None  # no resource ever asked for it
-        return self.copy_with(**{service.lower(): status for service, status in shown.items()})
-
-
-def service_name(service: Service | None) -> str:
-    """Return the name of a run's service for sentences and metrics."""
-    return "Unknown" if service is None else service.value
-
-
-class ActiveJob(Model):
-    """A Job that was decided and has not been seen to end; without a uid it may not have been created yet."""
-
-    name: Annotated[str, Field(max_length=63)]
-    """Name of the Job."""
-
-    service: Service | None = None
-    """Service of the Job; absent if this operator version does not know it."""
-
-    uid: Annotated[str, Field(max_length=64)] | None = None
-    """Uid of the Job once it is known to exist."""
-
-    attempt: int
-    """Number of this attempt, from 1."""
-
-    started_at: Timestamp
-    """When the Job was decided."""
-
-    stopped_at: Timestamp | None = None
-    """When the removal of a Job of an operation was last asked for; absent once its pod may have started."""
-
-    generation: int | None = None
-    """Generation of the spec that the Job uses."""
-
-    circumstances: Annotated[str, Field(max_length=64)] | None = None
-    """Fingerprint of the class, Spark image and operator version that the Job uses."""
-
-    base_instant: InstantTime | None = None
-    """The newest completed instant when the Job was decided."""
-
-    instant: InstantTime | None = None
-    """The pending instant that the Job deals with."""
-
-    pending: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
-    """Instants that were pending when the Job was decided; the Job began any other instant that it leaves behind."""
-
-    abandoned: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
-    """Pending instants that nobody works on any more, and that the Job may finish or roll back."""
-
-    left_behind: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
-    """The subset of `abandoned` that earlier runs of this table left behind."""
-
-    dead: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
-    """The subset of `abandoned` with a writer known to have exited; ignore any heartbeat it left."""
-
-    run_mode: RunMode | None = None
-    """Steps of a compaction or clustering that the Job runs."""
-
-    savepoint: SavepointStep | None = None
-    """Step on the savepoint of the takeover, before the Job's own work."""
-
-    taken_over_at: Timestamp | None = None
-    """The takeover that this savepoint belongs to."""
-
-    named_savepoint: NamedSavepointJob | None = None
-    """The savepoint of a HudiSavepoint that the Job makes or removes."""
-
-    operation: NamedOperationJob | None = None
-    """Work of the Job for a HudiOperation."""
-
-    plan_bytes: int | None = None
-    """Bytes that the plan of the pending instant reads, if known."""
-
-    plan_groups: int | None = None
-    """Groups of the plan of the pending instant, if known."""
-
-    driver_memory: Annotated[str, Field(max_length=32)] | None = None
-    """Memory of the driver's pod, before it is sized by a plan."""
-
-    inside: Annotated[str, Field(max_length=63)] | None = None
-    """The continuous ingestion that runs the service in its driver; the Job hands the service over and waits."""
-
-    look: LookStatus | None = None
-    """The source before the Job was decided; absent where nobody looked."""
-
-    cores: RequestedCores | None = None
-    """Cores that the Job requests; absent if an earlier version decided it."""
-
-    running_since: Timestamp | None = None
-    """When the driver started."""
-
-    live: LiveStatus | None = None
-    """Progress of a continuous ingestion; absent for every other Job."""
-
-    progress: Annotated[str, Field(max_length=PROGRESS_LINE_LIMIT)] | None = None
-    """How far the run is, as a line; absent in its first minute."""
-
-    progress_at: Timestamp | None = None
-    """When that line last changed."""
-
-    state: Reason = "Decided"
-    """State of its pod, as a word."""
-
-    message: Annotated[str, Field(max_length=512)] = ""
-    """Why its pod does not start."""
 
 
 class HudiTableStatus(DividedModel):

@@ -13,7 +13,8 @@ from hudi_operator.api.resources import (
     parse_table_class,
 )
 from hudi_operator.api.status.conditions import ConditionType, HudiTableClassStatus, find_condition
-from hudi_operator.api.status.table_status import ActiveJob, ServiceStatus
+from hudi_operator.api.status.runs import ActiveJob
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.cli.plan.files import Resource
 from hudi_operator.jobs.decided_job import build_manifest, spark_image
 from hudi_operator.kube.objects import text

@@ -7,7 +7,7 @@ from datetime import datetime
 from hudi_jobs.contract.wording import escaped
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
 from hudi_operator.api.status.findings import Finding
-from hudi_operator.api.status.table_status import ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.cli.render.text import SEVERITY_TONES, Cell, Row, Tone, age, heading, table, toned, until
 from hudi_operator.cli.render.view import TableView
 from hudi_operator.planning.model.times import parse_time

@@ -8,7 +8,7 @@ from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import SUSPEND_ANNOTATION, HudiOperation, InvalidObject
 from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import service_name
+from hudi_operator.api.status.service_status import service_name
 from hudi_operator.cli.render.text import Cell, Row, Tone, age, duration, table
 from hudi_operator.cli.render.view import TableView, operation_status
 from hudi_operator.planning.model import suspension_text

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from hudi_operator.api.status.statistics import StatisticsStatus
+from hudi_operator.api.status.table_parts import StatisticsStatus
 from hudi_operator.cli.render.text import Row, age, table
 from hudi_operator.cli.render.view import TableView
 from hudi_operator.planning.model.times import instant_time

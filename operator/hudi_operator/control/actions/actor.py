@@ -11,8 +11,9 @@ from hudi_jobs.contract import OperationKind, Service
 from hudi_jobs.contract.operations.erase import EraseTask
 from hudi_operator.api.resources import HudiOperation, HudiTable, ObjectMetadata, parse_operation
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.runs import ActiveJob
+from hudi_operator.api.status.service_status import service_name
 from hudi_operator.api.status.table_operations import NamedOperationJob
-from hudi_operator.api.status.table_status import ActiveJob, service_name
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.jobs.running import controller_of
 from hudi_operator.control.observation.derived import list_readings, root_of

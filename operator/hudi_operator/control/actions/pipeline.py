@@ -5,8 +5,9 @@ from typing import Any
 
 import structlog
 
-from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus, service_name
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
+from hudi_operator.api.status.service_status import service_name
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.control.actions.actor import Actor
 from hudi_operator.control.jobs.running import RunningJobs
 from hudi_operator.control.jobs.spending import Spending

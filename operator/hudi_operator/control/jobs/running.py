@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import structlog
 
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.api.values.base import GROUP
 from hudi_operator.jobs.names import CLASS_LABEL, OWNING_JOB_NAME, OWNING_JOB_UID, label_value, run_of_executor
 from hudi_operator.kube.keys import TableKey

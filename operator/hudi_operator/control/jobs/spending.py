@@ -6,7 +6,7 @@ from datetime import date
 
 from hudi_operator.api.salvage import read_by_parts
 from hudi_operator.api.status.memory import joined
-from hudi_operator.api.status.table_status import ServicesStatus
+from hudi_operator.api.status.service_status import ServicesStatus
 from hudi_operator.kube.keys import TableKey
 from hudi_operator.kube.objects import Document, part, text
 from hudi_operator.planning.facts.runs.daily_costs import spent_by_day

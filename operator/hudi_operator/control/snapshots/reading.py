@@ -31,7 +31,7 @@ from hudi_jobs.contract.catalogs.catalog import CATALOG_FILE
 from hudi_jobs.contract.operator_folder import TOLD_FILE, TOLD_LIMIT, OperationTold, decode_told
 from hudi_jobs.contract.run_progress import RunProgress, decode_run_progress
 from hudi_jobs.contract.statistics import STATISTICS_FILE, TableStatistics, decode_statistics
-from hudi_operator.api.status.table_status import PENDING_REMEMBERED
+from hudi_operator.api.status.runs import PENDING_REMEMBERED
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model import Damaged, Mark, TimelineSnapshot, Undoing
 from hudi_operator.services.registry import PLAN_KINDS

@@ -7,8 +7,8 @@ from typing import Self
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.api.spec.table import DeletionPolicy
-from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import HISTORY_LENGTH, ActiveJob, HudiTableStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
+from hudi_operator.api.status.table_status import HISTORY_LENGTH, HudiTableStatus
 from hudi_operator.planning.facts.runs.cost import with_cost
 from hudi_operator.planning.facts.runs.outcomes import conclude
 from hudi_operator.planning.facts.runs.tracking import adopted, is_of_run, refreshed

@@ -18,7 +18,8 @@ from hudi_jobs.contract.table.location import canonical_path, is_below_bucket
 from hudi_operator.api.spec.table import DeletionPolicy, ManagementPolicy
 from hudi_operator.api.spec.table_class import JobQuota, JobSettings, RetrySettings
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.runs import ActiveJob
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.jobs.names import job_name
 from hudi_operator.planning.deletion.attempts import (

@@ -7,7 +7,7 @@ from hudi_jobs.contract import ConcurrencyMode, Difference, Service, differences
 from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
 from hudi_operator.api.spec.table_services import ServiceMode
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.api.status.timeline import PendingOwner
 from hudi_operator.planning.facts.drift import drift_code, refusing, stops
 from hudi_operator.planning.facts.operations.admission import Held

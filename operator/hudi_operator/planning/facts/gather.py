@@ -8,7 +8,8 @@ from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import HISTORY_LENGTH, ServicesStatus
+from hudi_operator.api.status.service_status import ServicesStatus
+from hudi_operator.api.status.table_status import HISTORY_LENGTH
 from hudi_operator.jobs.decided_job import spark_image
 from hudi_operator.planning.facts.blocking import (
     ServiceBlocker,

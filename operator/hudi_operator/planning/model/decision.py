@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 
 from hudi_jobs.contract import RunMode
-from hudi_operator.api.status.table_status import EXPLANATION_LIMIT, ServiceStatus
+from hudi_operator.api.status.service_status import EXPLANATION_LIMIT, ServiceStatus
 from hudi_operator.api.status.timeline import CountRange, PendingStatus
 from hudi_operator.planning.model import TimelineTrouble
 from hudi_operator.timeline import Bounds

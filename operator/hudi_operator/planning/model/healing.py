@@ -14,7 +14,7 @@ from typing import TypeAlias
 from hudi_jobs.contract import FailureReason
 from hudi_operator import __version__
 from hudi_operator.api.resources import HudiTableClass
-from hudi_operator.api.status.table_status import ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.planning.model.advice import AnyReason
 from hudi_operator.planning.model.observation import PodTrouble
 from hudi_operator.planning.model.reason_registry import Entry, entry_of

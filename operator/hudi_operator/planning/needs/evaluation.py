@@ -12,7 +12,7 @@ from hudi_jobs.contract import ConcurrencyMode, RunMode, Service, is_of_the_plan
 from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
 from hudi_operator.api.spec.table_services import ServiceMode
 from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import PENDING_SHOWN, ServiceStatus
+from hudi_operator.api.status.service_status import PENDING_SHOWN, ServiceStatus
 from hudi_operator.api.status.timeline import PendingOwner, PendingStatus
 from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.facts.runs.failures import FailureKind, after_failures, attempts, failure_kind

@@ -7,7 +7,8 @@ from datetime import datetime
 from hudi_jobs.contract import FailureReason, Service
 from hudi_jobs.contract.wording import shortened
 from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
-from hudi_operator.api.status.table_status import ActiveJob, ServiceStatus
+from hudi_operator.api.status.runs import ActiveJob
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.planning.facts.gather import Facts, gather
 from hudi_operator.planning.facts.runs.freshness import found_nothing_new, is_since, renewed_every
 from hudi_operator.planning.facts.runs.memory import open_request

@@ -7,8 +7,8 @@ from datetime import datetime
 from hudi_jobs.contract import Outcome, SavepointStep, Service
 from hudi_operator.api.spec.table_services import ServiceMode
 from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.api.status.table_parts import Protection, TakeoverStatus
-from hudi_operator.api.status.table_status import ServiceStatus
 from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.facts.runs.memory import reset_all
 from hudi_operator.planning.model.decision import Decision, Priority, Reason, Surroundings

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from hudi_jobs.contract import Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.api.status.table_parts import RescanState, RescanStatus
-from hudi_operator.api.status.table_status import ActiveJob, ServiceStatus
 from hudi_operator.planning.facts.runs.failures import failure_kind
 from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.sources.registry import declared_source, open_rescan, rescan_refusal

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from hudi_jobs.contract import RunMode, Service
 from hudi_operator.api.spec.table import HudiTableSpec
-from hudi_operator.api.status.table_status import ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.api.status.timeline import PendingStatus
 from hudi_operator.planning.facts.writers.leftover import HEARTBEAT_TOLERANCE
 from hudi_operator.planning.facts.writers.pending import named

@@ -1,10 +1,8 @@
 """Builds the Job of a due service."""
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.look import LookStatus
-from hudi_operator.api.status.runs import LiveStatus
+from hudi_operator.api.status.runs import PENDING_REMEMBERED, ActiveJob, LiveStatus, LookStatus
 from hudi_operator.api.status.table_operations import NamedOperationJob
-from hudi_operator.api.status.table_status import PENDING_REMEMBERED, ActiveJob
 from hudi_operator.jobs.names import job_name
 from hudi_operator.jobs.sizing import resolve_sizing, size_of
 from hudi_operator.planning.facts.gather import Facts

@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.status.table_status import ActiveJob, ServicesStatus, ServiceStatus
+from hudi_operator.api.status.runs import ActiveJob
+from hudi_operator.api.status.service_status import ServicesStatus, ServiceStatus
 from hudi_operator.planning.facts.blocking import ServiceBlocker
 from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.facts.runs.failures import reset_failures

@@ -20,7 +20,8 @@ from hudi_jobs.contract.wording import listed
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import JobQuota
 from hudi_operator.api.spec.table_writing import IndexType
-from hudi_operator.api.status.table_status import ActiveJob, ServicesStatus
+from hudi_operator.api.status.runs import ActiveJob
+from hudi_operator.api.status.service_status import ServicesStatus
 from hudi_operator.planning.facts.blocking import ServiceBlocker
 from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.facts.runs.continuous import STOPPED

@@ -13,8 +13,8 @@ from datetime import datetime
 from itertools import chain
 
 from hudi_jobs.contract import ConcurrencyMode, Service
-from hudi_operator.api.status.runs import LiveStatus
-from hudi_operator.api.status.table_status import ActiveJob, ServicesStatus
+from hudi_operator.api.status.runs import ActiveJob, LiveStatus
+from hudi_operator.api.status.service_status import ServicesStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.facts.runs.continuous import DRAINING, driver_version, settings_of

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from hudi_operator.api.status.table_status import ServicesStatus
+from hudi_operator.api.status.service_status import ServicesStatus
 from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.facts.runs.failures import bad_rows_after
 from hudi_operator.planning.facts.savepoints.requested import PATIENCE, expires_at

@@ -4,9 +4,10 @@ from datetime import datetime
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.operation_status import OperationState
+from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.api.status.savepoints import SavepointState, TableSavepoint
+from hudi_operator.api.status.service_status import EXPLANATION_LIMIT, ServicesStatus, ServiceStatus
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.api.status.table_status import EXPLANATION_LIMIT, ActiveJob, ServicesStatus, ServiceStatus
 from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.facts.savepoints.assess_savepoints import retained
 from hudi_operator.planning.facts.savepoints.requested import PATIENCE

@@ -6,10 +6,11 @@ from datetime import datetime
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.operation_status import OperationState
-from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
 from hudi_operator.api.status.savepoints import TableSavepoint
+from hudi_operator.api.status.service_status import ServicesStatus
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.api.status.table_status import HISTORY_LENGTH, ActiveJob, HudiTableStatus, ServicesStatus
+from hudi_operator.api.status.table_status import HISTORY_LENGTH, HudiTableStatus
 from hudi_operator.planning.facts.blocking import blocker_of
 from hudi_operator.planning.facts.gather import Facts
 from hudi_operator.planning.facts.operations.assess_operations import Operations

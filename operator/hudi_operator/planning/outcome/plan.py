@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from hudi_operator.api.status.runs import OwnerStatus, RunStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
 from hudi_operator.api.status.savepoints import TableSavepoint
+from hudi_operator.api.status.service_status import ServicesStatus
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.api.status.table_parts import BadRowsStatus, RescanStatus, TakeoverStatus
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus, ServicesStatus
+from hudi_operator.api.status.table_parts import BadRowsStatus, OwnerStatus, RescanStatus, TakeoverStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.api.status.timeline import ActStatus, LeftInstant
 from hudi_operator.diagnosis.check import Examined
 from hudi_operator.planning.facts.gather import Facts

@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 
 from hudi_jobs.contract import GOES_BACK, OperationPhase
 from hudi_operator.api.status.operation_status import FINISHED, WAITING, OperationState
-from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOperationJob, TableOperation
-from hudi_operator.api.status.table_status import ActiveJob
 from hudi_operator.planning.facts.operations.admission import (
     Held,
     admitted,

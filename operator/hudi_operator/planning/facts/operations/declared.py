@@ -14,8 +14,9 @@ from hudi_jobs.contract import OperationKind
 from hudi_jobs.contract.table.location import canonical_path
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.operation_status import FINISHED, OperationState
+from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.api.status.table_operations import TableOperation
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.facts.operations.kinds.operation_registry import KINDS, job_of, may_be_left
 from hudi_operator.planning.facts.runs.tracking import operation_metadata
 from hudi_operator.planning.model import Observation

@@ -17,10 +17,11 @@ from hudi_operator.api.status.operation_status import (
     OperationState,
     VerificationStatus,
 )
-from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
+from hudi_operator.api.status.service_status import ServicesStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.table_parts import Protection, TakeoverStatus
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus, ServicesStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.facts.operations.admission import other_writers
 from hudi_operator.planning.facts.operations.kinds.operation_registry import may_be_left
 from hudi_operator.planning.facts.runs.failures import (

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from hudi_jobs.contract import MOST_AFFECTED, AffectedInstant, ConcurrencyMode, Effect
-from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import ActiveJob, ServicesStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
+from hudi_operator.api.status.service_status import ServicesStatus
 from hudi_operator.api.status.timeline import AffectedStatus, PendingOwner, PendingStatus
 from hudi_operator.planning.model import JobObservation, Observation
 from hudi_operator.planning.model.times import instant_time, parse_time

@@ -11,8 +11,7 @@ from itertools import islice
 from hudi_jobs.contract import ConcurrencyMode, Progress, ProgressState
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.schedule import Continuous
-from hudi_operator.api.status.runs import LiveStatus
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob, LiveStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import JobObservation, JobPhase, Observation, TimelineSnapshot
 from hudi_operator.planning.model.healing import class_version_of

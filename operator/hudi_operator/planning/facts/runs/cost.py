@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 from hudi_jobs.contract import RunUsage
 from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.api.status.cost import DAYS_REMEMBERED, MOST, RequestedCores, RunCost
-from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.jobs.sizing import size_of
 from hudi_operator.planning.facts.runs.continuous import progress_of

@@ -10,7 +10,7 @@ from typing import Self
 
 from hudi_operator.api.status.cost import DAYS_REMEMBERED, MOST, RunCost
 from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import ServicesStatus, ServiceStatus
+from hudi_operator.api.status.service_status import ServicesStatus, ServiceStatus
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.services.registry import SERVICES, TABLE_SERVICES
 

@@ -17,10 +17,10 @@ from typing import Any
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
 from hudi_operator.api.spec.table_class import RetrySettings
-from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.table_parts import MOST_BAD_ROWS, BadRowsStatus
-from hudi_operator.api.status.table_status import ActiveJob, ServiceStatus
 from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.model.healing import run_retry
 from hudi_operator.planning.model.reason_registry import entry_of

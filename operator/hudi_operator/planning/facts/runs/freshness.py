@@ -12,10 +12,9 @@ from datetime import datetime, timedelta
 
 from hudi_jobs.contract import Outcome, Service, TaskResult
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.status.look import DIGEST_LIMIT, LookStatus
-from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.runs import DIGEST_LIMIT, ActiveJob, LookStatus, RunStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.api.status.table_parts import MOST_BACKLOG, FreshnessStatus
-from hudi_operator.api.status.table_status import ActiveJob, ServiceStatus
 from hudi_operator.planning.facts.runs.failures import failure_kind
 from hudi_operator.planning.facts.runs.tracking import own_job
 from hudi_operator.planning.model import Observation, TimelineSnapshot

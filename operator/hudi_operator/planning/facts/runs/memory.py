@@ -8,8 +8,8 @@ from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.spec.table_services import ServiceMode
 from hudi_operator.api.status.findings import FindingCode
-from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import ActiveJob, ServicesStatus, ServiceStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
+from hudi_operator.api.status.service_status import ServicesStatus, ServiceStatus
 from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
 from hudi_operator.planning.facts.runs.continuous import STOPPED, cut_names, is_healthy
 from hudi_operator.planning.facts.runs.daily_costs import with_costs

@@ -18,8 +18,7 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.contract.wording import counted
-from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
 from hudi_operator.planning.facts.runs.continuous import DRAINING, cut_names
 from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, Mark, PodTrouble, TimelineSnapshot
 from hudi_operator.planning.model.reason_registry import words

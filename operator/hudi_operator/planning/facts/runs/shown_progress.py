@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract.run_progress import lease_of
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.model.times import format_time, parse_time
 

@@ -9,9 +9,8 @@ from hudi_jobs.contract import SavepointWork, Service
 from hudi_operator.api.resources import ObjectMetadata
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.spec.table_class import JobSettings
-from hudi_operator.api.status.runs import LiveStatus, RunStatus
+from hudi_operator.api.status.runs import ActiveJob, LiveStatus, RunStatus
 from hudi_operator.api.status.table_operations import NamedOperationJob
-from hudi_operator.api.status.table_status import ActiveJob
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.facts.drift import drift_of, stops
 from hudi_operator.planning.facts.runs.affected import with_affected

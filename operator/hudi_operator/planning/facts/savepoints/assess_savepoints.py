@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hudi_jobs.contract import SavepointWork
-from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
 from hudi_operator.api.status.savepoints import SAVEPOINTS_SHOWN, NamedSavepointJob, RetainedStatus, TableSavepoint
+from hudi_operator.api.status.service_status import ServicesStatus
 from hudi_operator.api.status.table_parts import TakeoverStatus
-from hudi_operator.api.status.table_status import ActiveJob, ServicesStatus
 from hudi_operator.planning.facts.runs.failures import attempts
 from hudi_operator.planning.facts.savepoints.living import Answer, ObservedTable, Work, ending, living, observe_table
 from hudi_operator.planning.facts.savepoints.requested import OVER, Declared, declared_of, unreadable_entries

@@ -10,9 +10,9 @@ from hudi_operator.api.resources import HudiSavepoint
 from hudi_operator.api.spec.savepoint import SavepointDeletionPolicy
 from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.api.status.conditions import ConditionStatus
-from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
 from hudi_operator.api.status.savepoints import NamedSavepointJob, SavepointState, TableSavepoint
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.facts.runs.failures import failure_kind, next_attempt_at
 from hudi_operator.planning.facts.savepoints.rules import is_instant

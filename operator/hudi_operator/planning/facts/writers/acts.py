@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from hudi_jobs.contract import GOES_BACK, Outcome, Service
 from hudi_jobs.contract.wording import listed
 from hudi_operator.api.status.operation_status import FINISHED
-from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus, ServicesStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
+from hudi_operator.api.status.service_status import ServicesStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.api.status.timeline import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner, TimelineStatus
 from hudi_operator.planning.facts.runs.affected import known_runs
 from hudi_operator.planning.model import Observation, TimelineSnapshot, Undoing

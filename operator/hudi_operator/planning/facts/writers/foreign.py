@@ -14,8 +14,8 @@ from hudi_jobs.contract import CHANGES_VERSION, ConcurrencyMode
 from hudi_jobs.contract.wording import listed
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.operation_status import FINISHED
-from hudi_operator.api.status.runs import RunStatus
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.facts.runs.affected import Window
 from hudi_operator.planning.facts.writers.ownership import Authorship, is_ours
 from hudi_operator.planning.model import Observation, TimelineSnapshot

@@ -20,9 +20,8 @@ from datetime import UTC, datetime, timedelta
 from hudi_jobs.contract import ConcurrencyMode, OperationKind, Outcome, RepairStep, Service
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.spec.table_services import ServiceMode
-from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.runs import PENDING_REMEMBERED, ActiveJob, RunStatus
 from hudi_operator.api.status.table_parts import Protection
-from hudi_operator.api.status.table_status import PENDING_REMEMBERED, ActiveJob
 from hudi_operator.api.status.timeline import LeftInstant
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.facts.runs.affected import SKEW, known_runs

@@ -17,8 +17,9 @@ from hudi_jobs.contract import OwnerRecord, Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.spec.table_services import ServiceMode
-from hudi_operator.api.status.runs import OwnerStatus, RunStatus
-from hudi_operator.api.status.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
+from hudi_operator.api.status.table_parts import OwnerStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.facts.runs.affected import Window, windows_of
 from hudi_operator.planning.model import Mark, Observation, TimelineSnapshot
 from hudi_operator.planning.model.times import instant_time, parse_time

@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 
 from hudi_jobs.contract import FailureReason, Service
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.api.status.table_status import ActiveJob, ServicesStatus
+from hudi_operator.api.status.runs import ActiveJob
+from hudi_operator.api.status.service_status import ServicesStatus
 from hudi_operator.api.status.timeline import LeftInstant, PendingOwner, PendingStatus
 from hudi_operator.diagnosis.checks.pending import stops_at
 from hudi_operator.diagnosis.checks.undoing import pending_restore, savepointed_rollback

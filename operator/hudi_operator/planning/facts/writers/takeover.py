@@ -16,9 +16,8 @@ from statistics import median
 from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.spec.table_class import TakeoverSettings
-from hudi_operator.api.status.runs import RunStatus
+from hudi_operator.api.status.runs import ActiveJob, RunStatus
 from hudi_operator.api.status.table_parts import WRITERS_NAMED, Protection, TakeoverPhase, TakeoverStatus
-from hudi_operator.api.status.table_status import ActiveJob
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.facts.writers.foreign import may_lack_mark
 from hudi_operator.planning.facts.writers.ownership import is_ours

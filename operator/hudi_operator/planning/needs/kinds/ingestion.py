@@ -7,7 +7,8 @@ from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.schedule import Schedule
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.api.status.table_status import ActiveJob, ServiceStatus
+from hudi_operator.api.status.runs import ActiveJob
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.planning.facts.runs.failures import after_failures
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.times import InvalidSchedule, format_time, next_run, parse_time

@@ -8,9 +8,9 @@ from hudi_jobs.contract.wording import shortened
 from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.status.conditions import Condition
 from hudi_operator.api.status.findings import WORST_FIRST, Finding
-from hudi_operator.api.status.runs import TableStatus
-from hudi_operator.api.status.table_parts import SUMMARY_LIMIT, CatalogStatus, SummaryStatus
-from hudi_operator.api.status.table_status import HudiTableStatus, service_name
+from hudi_operator.api.status.service_status import service_name
+from hudi_operator.api.status.table_parts import SUMMARY_LIMIT, CatalogStatus, SummaryStatus, TableStatus
+from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.api.status.timeline import INSTANTS_SHOWN, PENDING_SHOWN, FilesStatus, InstantStatus, TimelineStatus
 from hudi_operator.diagnosis.score import score_of
 from hudi_operator.planning.facts.operations.repeated import ended_operations

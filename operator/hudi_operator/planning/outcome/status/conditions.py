@@ -9,8 +9,8 @@ from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
 from hudi_operator.api.status.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
 from hudi_operator.api.status.findings import Finding, Severity
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.api.status.table_parts import FreshnessStatus
-from hudi_operator.api.status.table_status import ServiceStatus
 from hudi_operator.planning.facts.runs.failures import attempts, failure_kind
 from hudi_operator.planning.model import BlockerReason, Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.decision import Reason

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from hudi_jobs.contract import OperationKind, Outcome, Service
-from hudi_operator.api.status.runs import FailedRunLog
-from hudi_operator.api.status.table_status import ActiveJob
+from hudi_operator.api.status.runs import ActiveJob, FailedRunLog
 from hudi_operator.planning.model import JobObservation, PodTrouble, StopJob
 from hudi_operator.planning.model.reasons import RunTrouble
 from hudi_operator.planning.model.times import format_time

@@ -8,7 +8,7 @@ from hudi_jobs.contract.wording import counted
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.conditions import ConditionStatus
 from hudi_operator.api.status.findings import Finding, FindingCode
-from hudi_operator.api.status.table_status import ServiceStatus
+from hudi_operator.api.status.service_status import ServiceStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.facts.runs.continuous import is_healthy
 from hudi_operator.planning.facts.runs.failures import FailureKind, attempts, failure_kind

@@ -3,7 +3,7 @@
 from decimal import Context, Decimal
 
 from hudi_jobs.contract.statistics import Figures, TableStatistics
-from hudi_operator.api.status.statistics import ExactStatistics, StatisticsStatus
+from hudi_operator.api.status.table_parts import ExactStatistics, StatisticsStatus
 from hudi_operator.planning.model import Observation
 from hudi_operator.services.clustering import small_file_limit
 from hudi_operator.timeline import Timeline
