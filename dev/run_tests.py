@@ -85,7 +85,7 @@ END_TO_END: Sequence[Sequence[Sequence[str]]] = (
     (("release",),),
     (
         ("ingestion", "services", "shared_table", "bad_input", "savepoints", "class_policy", "examples", "catalog"),
-        ("operations", "deletion", "continuous", "streams", "driver_kills", "streams_chaos", "idle_sources"),
+        ("operations", "deletion", "continuous", "streams", "costs", "driver_kills", "streams_chaos", "idle_sources"),
     ),
     (("placement", "outages", "operator_kills", "afterwards"),),
 )

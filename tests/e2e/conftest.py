@@ -29,6 +29,7 @@ ORDER = (
     "test_savepoints",
     "test_class_policy",
     "test_idle_sources",
+    "test_costs",
     "test_driver_kills",
     "test_streams_chaos",
     "test_placement",

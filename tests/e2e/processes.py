@@ -158,19 +158,23 @@ def _same_container(pid: int) -> list[int]:
     return found
 
 
+def _group_of(pid: int, controller: str = "") -> Path:
+    """The control group of a process: of a controller of version 1, or of version 2."""
+    groups = dict(line.split(":", 2)[1:] for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines())
+    return cgroups.MOUNT_POINT / controller / groups[controller].lstrip("/")
+
+
 class ContainerCounts(threading.Thread):
     """What the kernel counts of the container of a process, read ten times a second until the container is gone."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
-        groups = dict(line.split(":", 2)[1:] for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines())
-        root = cgroups.MOUNT_POINT
         if cgroups.is_unified():
-            group = root / groups[""].lstrip("/")
+            group = _group_of(pid)
             self._cpu, self._peak, self._unit = group / "cpu.stat", group / "memory.peak", 1e6
         else:
-            self._cpu = root / "cpuacct" / groups["cpuacct"].lstrip("/") / "cpuacct.usage"
-            self._peak = root / "memory" / groups["memory"].lstrip("/") / "memory.max_usage_in_bytes"
+            self._cpu = _group_of(pid, "cpuacct") / "cpuacct.usage"
+            self._peak = _group_of(pid, "memory") / "memory.max_usage_in_bytes"
             self._unit = 1e9
         self.cpu_seconds, self.peak_bytes = 0.0, 0
         self.start()

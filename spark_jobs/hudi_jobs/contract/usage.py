@@ -23,6 +23,9 @@ MOST_EXECUTORS = 10_000
 MOST_BYTES = 2**60
 """An exbibyte."""
 
+REPORTS_EVERY_SECONDS = 2
+"""How often an executor reports: so much of one that is killed is not counted (`UsagePlugin` in spark_jobs/java)."""
+
 _CpuSeconds = Annotated[float, Field(ge=0, le=MOST_CPU_SECONDS, allow_inf_nan=False)]
 _Memory = Annotated[int, Field(ge=0, le=MOST_MEMORY_BYTES)]
 _Executors = Annotated[int, Field(ge=0, le=MOST_EXECUTORS)]
@@ -45,7 +48,8 @@ class DriverUsage(_Figures):
 class ExecutorsUsage(_Figures):
     """The use of all executors that a run had.
 
-    `number` executors started, and `reported` of them reported until they ended; the others are counted in part.
+    `number` executors started, and `reported` of them reported until they ended; of the others, what they used after
+    their last report is missing.
     `cpu_seconds` is the sum over all executors, and `peak_memory_bytes` the largest peak of one executor.
     """
 

@@ -143,15 +143,15 @@ def test_estimate_of_a_vanished_job_is_bounded_by_the_deadline_of_a_run() -> Non
 @pytest.mark.parametrize(
     ("executors", "expected"),
     [
-        (ExecutorsUsage(number=2, reported=1, cpu_seconds=30.0), (50_000, 30_000)),
-        (ExecutorsUsage(number=2, reported=0, cpu_seconds=0.0), (20_000, 60_000)),
-        (ExecutorsUsage(number=9, reported=1, cpu_seconds=30.0), (50_000, 60_000)),
+        (ExecutorsUsage(number=2, reported=1, cpu_seconds=30.0), (50_000, 1000)),
+        (ExecutorsUsage(number=2, reported=0, cpu_seconds=0.0), (20_000, 2000)),
+        (ExecutorsUsage(number=9, reported=1, cpu_seconds=30.0), (50_000, 8000)),
         (ExecutorsUsage(number=0, reported=0, cpu_seconds=0.0), (20_000, 0)),
         (None, (20_000, 0)),
     ],
     ids=["one of two", "none of two", "replaced again and again", "none started", "mode Local"],
 )
-def test_executors_that_reported_nothing_are_estimated_beside_the_measured_rest(
+def test_last_seconds_of_a_killed_executor_are_estimated_beside_the_measured_rest(
     executors: ExecutorsUsage | None, expected: tuple[int, int]
 ) -> None:
     told = used(failed(), driver=DriverUsage(cpu_seconds=20.0), executors=executors)

@@ -49,7 +49,7 @@ class RunCost(Model):
     """Processor time that the containers counted."""
 
     estimated_cpu_milliseconds: Figure = 0
-    """Requested cores times the time of the run, for driver and executors that reported nothing."""
+    """Requested cores times the time that no report of the driver or an executor covers."""
 
     driver_memory_bytes: Figure | None = None
     """Peak memory of the driver, if reported."""

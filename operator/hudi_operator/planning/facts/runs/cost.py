@@ -2,13 +2,14 @@
 
 The driver reports when it ends, for itself and for its executors. A driver that was killed or evicted, or whose node
 was lost, reports nothing, and neither does an older Spark image. The driver of a continuous ingestion also reports
-while it runs, so little is missing if it is killed.
+while it runs, as executors do, so little is missing if they are killed.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import RunUsage
+from hudi_jobs.contract.usage import REPORTS_EVERY_SECONDS
 from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.api.status.cost import DAYS_REMEMBERED, MOST, RequestedCores, RunCost
 from hudi_operator.api.status.runs import ActiveJob, RunStatus
@@ -106,17 +107,17 @@ def _cost(run: RunStatus, usage: RunUsage | None, cores: RequestedCores, time: _
     used = usage or RunUsage()
     driver, executors = used.driver, used.executors
     measured = (driver.cpu_seconds if driver is not None else 0.0) + (executors.cpu_seconds if executors else 0.0)
-    missing = 0 if driver is not None else cores.driver
+    missing = 0 if driver is not None else cores.driver * time.seconds
     if usage is None:
-        missing += cores.executors * cores.executor
+        missing += cores.executors * cores.executor * time.seconds
     elif executors is not None:
-        # Executors that replaced a lost one ran one after another.
-        missing += min(executors.number - executors.reported, cores.executors) * cores.executor
+        unreported = min(REPORTS_EVERY_SECONDS, time.seconds)
+        missing += (executors.number - executors.reported) * cores.executor * unreported
     return RunCost(
         since=format_time(time.since),
         seconds=time.seconds,
         cpu_milliseconds=_bounded(measured * 1000),
-        estimated_cpu_milliseconds=_bounded(missing * time.seconds),
+        estimated_cpu_milliseconds=_bounded(missing),
         driver_memory_bytes=driver.peak_memory_bytes if driver is not None else None,
         executor_memory_bytes=executors.peak_memory_bytes if executors is not None else None,
         bytes_read=_bounded(used.bytes_read if used.bytes_read is not None else run.bytes_read or 0),
