@@ -52,6 +52,10 @@ def test_the_end_of_a_long_trace_in_one_line_is_kept_beside_the_lines_behind_it(
         b"-----BEGIN RSA PRIVATE KEY-----" * 10_000,
         b"a://b:c@" * 100_000,
         b'password="\\' * 100_000,
+        b"-" * 1_000_000,
+        b" --token" * 100_000,
+        b"token=[" * 100_000,
+        b"token>" * 100_000,
     ],
     ids=lambda log: repr(log[:10]),
 )
@@ -89,6 +93,20 @@ def test_sequences_of_a_terminal_are_removed() -> None:
         f"https://user:{SECRET}@registry/subjects",
         f"https://account.blob/x?sas-token={SECRET}",
         f"pass\x1b[0mword={SECRET}",
+        f"https://account.blob/x?sv=2020&sig={SECRET}&se=1",
+        f"x-api-key: {SECRET}",
+        f"Set-Cookie: a=b; session={SECRET}",
+        f"basic.auth.user.info=user:{SECRET}",
+        f"password => {SECRET}, b => c",
+        f"password := {SECRET}",
+        f'{{"url":"jdbc:x?password\\u003d{SECRET}"}}',
+        f"redirect?password%3D{SECRET}",
+        f"tokens: [a, {SECRET}]",
+        f"password={{'v': '{SECRET}'}}",
+        f"<password>{SECRET}</password>",
+        f"<name>fs.s3a.secret.key</name> <value>{SECRET}</value>",
+        f"java -cp x Main --password {SECRET} --user me",
+        f"s3n://key:se/{SECRET}@lake/x",
         f"-----BEGIN RSA PRIVATE KEY-----\n{SECRET}\n{SECRET}\n-----END RSA PRIVATE KEY-----",
         f"{SECRET}\n{SECRET}\n-----END PRIVATE KEY-----",
     ],
@@ -124,6 +142,7 @@ def test_a_stack_trace_stays_readable() -> None:
     trace = (
         "Caused by: java.io.FileNotFoundException: No such file or directory: s3a://landing/team-a/a.csv\n"
         "    at org.apache.hadoop.fs.s3a.S3AFileSystem.s3GetFileStatus(S3AFileSystem.java:4102)\n"
-        "No AWS Credentials provided by SimpleAWSCredentialsProvider : none"
+        "No AWS Credentials provided by SimpleAWSCredentialsProvider : none\n"
+        "SignatureDoesNotMatch: The request signature we calculated does not match: List<Token> of TokenFilter"
     )
     assert tail(trace) == trace

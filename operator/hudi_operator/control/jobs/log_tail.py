@@ -18,25 +18,37 @@ _LONGEST_SECRET = 1024
 _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 """Escape sequences of terminals: colours, movements, titles."""
 
-_NAME = rf"(?:{SECRET_NAME.pattern}|passphrase|signature|pwd|api[._-]?key|account[._-]?key|cookie)[\w.-]{{0,64}}"
+_KEYS = r"(?:passphrase|pwd|api[._-]?key|account[._-]?key)"
+_NAME = rf"(?:{SECRET_NAME.pattern}|{_KEYS}|signature|user[._-]?info|(?<![a-z])sig(?![a-z]))[\w.-]{{0,64}}"
+_ASSIGNS = r"\s{0,8}(?:->|=>|:=|=+|%3D|\\u003d)\s{0,8}"
 
 _SHAPES = (
     re.compile(r"()-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,32}PRIVATE KEY-----|\Z)", re.DOTALL),
     re.compile(r"()\A.*-----END [A-Z ]{0,32}PRIVATE KEY-----", re.DOTALL),
-    re.compile(r"(\bauthorization\\{0,3}[\"']?\s{0,8}[:=]\s{0,8})[^\n\"']+", re.IGNORECASE),
+    re.compile(r"(\b(?:authorization|cookie)\\{0,3}[\"']?\s{0,8}[:=]\s{0,8})[^\n\"']+", re.IGNORECASE),
     re.compile(
-        rf"({_NAME}(?:\\{{0,3}}[\"'])?\s{{0,8}}(?:[=:,]|->|=>)\s{{0,8}}\\{{0,3}}([\"']))(?:\\.|(?!\2)[^\n\\])+",
+        rf"({_NAME}(?:\\{{0,3}}[\"'])?\s{{0,8}}(?:[:,]|{_ASSIGNS})\s{{0,8}})"
+        r"(?:\[(?!redacted\])[^\]\n]*\]?|\{[^}\n]*\}?)",
         re.IGNORECASE,
     ),
-    re.compile(rf"({_NAME}(?:\s{{0,8}}(?:=|->|=>)\s{{0,8}}|[:,]))(?=[^\s\"'\\\[])[^\s,;&\"')]+", re.IGNORECASE),
+    re.compile(
+        rf"({_NAME}(?:\\{{0,3}}[\"'])?\s{{0,8}}(?:[:,]|{_ASSIGNS})\s{{0,8}}\\{{0,3}}([\"']))(?:\\.|(?!\2)[^\n\\])+",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"({_NAME}(?:{_ASSIGNS}|[:,]))(?=[^\s\"'\\\[])[^\s,;&\"')]+", re.IGNORECASE),
+    re.compile(rf"({_KEYS}:\s{{1,8}})[^\s,;&\"')]+", re.IGNORECASE),
+    re.compile(rf"({_NAME}(?:</name>\s{{0,8}}<value)?>)[^<\n]+(?=</)", re.IGNORECASE),
+    re.compile(rf"((?<!\S)--?[\w.-]{{0,64}}{_NAME}\s{{1,8}})[^\s-]\S*", re.IGNORECASE),
+    re.compile(r"(\bs3[an]?://)[^\s/@:\"]+:[^\s@\"]+(?=@)"),
     re.compile(r"(\bbasic\s{1,8})[A-Za-z0-9+/=]{8,}", re.IGNORECASE),
     re.compile(r"()\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
     re.compile(r"()(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
 )
 """Secrets that logs of libraries show, beside those that the driver itself leaves out; the first group stays.
 
-In order: private keys, keys cut at their beginning, HTTP's authorization, quoted and other values of telling names,
-HTTP's basic authorization, identifiers of AWS keys, JSON Web Tokens.
+In order: private keys, keys cut at their beginning, HTTP's authorization and cookies, lists, quoted and other values of
+telling names, elements of XML, options of commands, keys of S3 with a slash in a URL, HTTP's basic authorization,
+identifiers of AWS keys, JSON Web Tokens.
 """
 
 
