@@ -75,6 +75,16 @@ def test_repeated_operation_stays_already_done_each_time_that_it_is_applied() ->
     assert len(seen.table.status.ended_operations) == 1
 
 
+def test_repeated_operation_is_remembered_however_many_others_end() -> None:
+    seen = applied_again(finished(), another(operation()))
+    for number in range(ENDS_REMEMBERED + 1):
+        told = status_of(seen)
+        later = EndedOperation(resource=f"n{number}", uid=f"u{number}", digest="0", state=FAILED, at=ago(1))
+        ended = (*told.ended_operations, later)[-ENDS_REMEMBERED:]
+        seen = again(seen, told.copy_with(ended_operations=ended))
+    assert "back" in {one.resource for one in status_of(seen).ended_operations}
+
+
 def test_run_that_finishes_an_operation_is_remembered_at_once() -> None:
     seen = world(operation(), remembered=(entry_of(),), told={"active_jobs": (work(),)}, jobs=(over(),))
     assert of(seen).state is SUCCEEDED

@@ -36,8 +36,13 @@ def repetition(resource: HudiOperation, status: HudiTableStatus) -> Answer | Non
 
 
 def ended_operations(observation: Observation, entries: tuple[TableOperation, ...]) -> tuple[EndedOperation, ...]:
-    """Return the newest finished operations, with those that have finished now."""
+    """Return the newest finished operations, with those that have finished now.
+
+    A repeated operation stays among the newest, because the GitOps tool that repeats it will repeat it again.
+    """
     status = observation.table.status
+    repeated = {one.resource for one in _ended(status, entries) if one.reason == OperationReason.ALREADY_DONE}
+    remembered = sorted(status.ended_operations, key=lambda one: one.resource in repeated)
     known = {one.uid for one in status.ended_operations}
     resources = {one.metadata.uid: one for one in observation.related.operations}
     fresh = (
@@ -45,17 +50,19 @@ def ended_operations(observation: Observation, entries: tuple[TableOperation, ..
         for name, uid, state, at in _ends(status, entries)
         if uid in resources and uid not in known
     )
-    return (*status.ended_operations, *fresh)[-ENDS_REMEMBERED:]
+    return (*remembered, *fresh)[-ENDS_REMEMBERED:]
 
 
 def _ends(
     status: HudiTableStatus, entries: tuple[TableOperation, ...]
 ) -> Iterator[tuple[str, str, OperationState, str]]:
-    answers = status.decisions.answers if status.decisions is not None else ()
-    ends: tuple[TableOperation | DecisionAnswer, ...] = (*entries, *answers)
-    for one in ends:
+    for one in _ended(status, entries):
         if one.state in FINISHED and one.reason != OperationReason.ALREADY_DONE and one.finished_at is not None:
             yield one.resource, one.uid, one.state, one.finished_at
+
+
+def _ended(status: HudiTableStatus, entries: tuple[TableOperation, ...]) -> tuple[TableOperation | DecisionAnswer, ...]:
+    return (*entries, *(status.decisions.answers if status.decisions is not None else ()))
 
 
 def _digest(resource: HudiOperation) -> str:
