@@ -25,7 +25,13 @@ def of_pods(term: Document) -> Document:
     return of_drivers(affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
 
 
+SPREAD: Document = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+
 ACCEPTED: dict[str, Document] = {
+    "a spread that is needed and one that is preferred": of_drivers(
+        topologySpreadConstraints=[SPREAD, {**SPREAD, "whenUnsatisfiable": "ScheduleAnyway"}]
+    ),
+    "keys of labels of the greatest length": of_drivers(nodeSelector={f"{'a.' * 126}a/{'b' * 63}": ""}),
     "every field of a template for both roles, in the class and in a profile": {
         "spec.podTemplate": BOTH,
         "spec.profiles": [{"name": "spot", "podTemplate": BOTH, "queueName": "spot"}],
@@ -42,6 +48,7 @@ ACCEPTED: dict[str, Document] = {
 }
 
 KEYS = "must have valid keys of at most 128 characters"
+LABELS = "must have keys of labels"
 VARIABLE = "must be one of HTTP_PROXY"
 ONE_KIND = "a volume needs exactly one of emptyDir, configMap, secret, persistentVolumeClaim, ephemeral"
 DEFAULT_PROFILE = "execution.profile must be the name of one of the profiles"
@@ -165,6 +172,34 @@ CLASSES_REFUSED: dict[str, tuple[Document, str]] = {
         "sparkLocalDir needs emptyDir or ephemeral",
     ),
     "a size that is no quantity": (of_a_volume(ephemeral={"size": "much"}), "must be a quantity"),
+    "a made volume without any room": (of_a_volume(ephemeral={"size": "0"}), "size must be at least 1Mi"),
+    "a StorageClass with an empty part in its name": (
+        of_a_volume(ephemeral={"size": "1Gi", "storageClassName": "fast..disk"}),
+        "must be the name of a Kubernetes object",
+    ),
+    "a selector of nodes by a key that is no label": (of_drivers(nodeSelector={"a b": "c"}), f"nodeSelector {LABELS}"),
+    "a selector of nodes for all pods by a key that is no label": (
+        {"spec.job": {"nodeSelector": {"": "c"}}},
+        f"nodeSelector {LABELS}",
+    ),
+    "a selector of nodes for all pods by a value that is no label": (
+        {"spec.job": {"nodeSelector": {"pool": "of spark"}}},
+        "must be the value of a label",
+    ),
+    "pods by a key that is no label": (
+        of_pods({"topologyKey": "zone", "labelSelector": {"matchLabels": {"a b": "c"}}}),
+        f"matchLabels {LABELS}",
+    ),
+    "a toleration of a key that is too long": (
+        of_drivers(tolerations=[{"key": "a" * 64, "operator": "Exists"}]),
+        "must be the key of a label",
+    ),
+    "a label that is too long": (of_drivers(labels={"a" * 64: "b"}), f"labels {KEYS}"),
+    "a label of a prefix with an empty part": (of_drivers(labels={"example..com/a": "b"}), f"labels {KEYS}"),
+    "the same spread twice": (
+        of_drivers(topologySpreadConstraints=[SPREAD, {**SPREAD, "maxSkew": 2}]),
+        "topologySpreadConstraints must differ in topologyKey or whenUnsatisfiable",
+    ),
     "a security context": (
         of_drivers(securityContext={"privileged": True}),
         'unknown field "spec.podTemplate.driver.securityContext"',

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from hudi_operator.api.values.base import LARGEST_INT, Model, rules
-from hudi_operator.api.values.namespaces import LabelKey, LabelRequirement, LabelValue
+from hudi_operator.api.values.namespaces import LabelKey, LabelRequirement, LabelValue, label_keys
 
 _Weight = Annotated[int, Field(ge=1, le=100)]
 
@@ -106,6 +106,8 @@ class PodSelector(Model):
 
     match_labels: dict[str, LabelValue] = Field(json_schema_extra={"minProperties": 1, "maxProperties": 8})
     """Labels with exactly these values."""
+
+    model_config = ConfigDict(json_schema_extra=rules(label_keys("matchLabels")))
 
 
 class PodTerm(Model):

@@ -6,8 +6,8 @@ from typing import Annotated, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from hudi_operator.api.spec.affinity import Affinity, Toleration, TopologySpread
-from hudi_operator.api.values.base import Model, Name, OptionValue, Quantity, rules, words
-from hudi_operator.api.values.namespaces import LABEL_KEY_PATTERN, LabelValue
+from hudi_operator.api.values.base import Model, Name, OptionValue, Quantity, not_less, rules, words
+from hudi_operator.api.values.namespaces import LABEL_KEY_PATTERN, LabelValue, label_keys
 
 VOLUMES_FOLDER = "/mnt"
 """Where volumes of a class are mounted, each by its name: outside of all folders of the image and the operator."""
@@ -39,7 +39,7 @@ VARIABLE_PATTERN = rf"^({'|'.join(_VARIABLES)}|({'|'.join(_PREFIXES)})[A-Za-z0-9
 def foreign_keys(field: str, *, allowed: str | None = None) -> tuple[str, str]:
     """Return the rule that the keys of labels or annotations are valid and not reserved, except `allowed`."""
     conditions = (
-        f"key.matches('{LABEL_KEY_PATTERN}')",
+        f"key.matches(r'{LABEL_KEY_PATTERN}')",
         "key.size() <= 128",
         *(f"!key.contains('{part}')" for part in _RESERVED),
     )
@@ -139,6 +139,8 @@ class EphemeralVolume(Model):
     size: Quantity
     """Size of the volume."""
 
+    model_config = ConfigDict(json_schema_extra=rules(not_less("size", "1Mi")))
+
 
 VOLUME_KINDS = ("emptyDir", "configMap", "secret", "persistentVolumeClaim", "ephemeral")
 """An allowlist: a csi volume takes attributes that no rule can check, and hostPath is the node's own disk."""
@@ -234,11 +236,18 @@ class PodTemplate(Model):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
+            label_keys("nodeSelector"),
             foreign_keys("labels"),
             foreign_keys("annotations", allowed=SAFE_TO_EVICT),
             (
                 "!has(self.priorityClassName) || !self.priorityClassName.startsWith('system-')",
                 "priorityClassName must not begin with system-: these classes are for the cluster's own pods",
+            ),
+            (
+                "!has(self.topologySpreadConstraints) || self.topologySpreadConstraints.all(one, "
+                "self.topologySpreadConstraints.exists_one(other, other.topologyKey == one.topologyKey && "
+                "other.whenUnsatisfiable == one.whenUnsatisfiable))",
+                "topologySpreadConstraints must differ in topologyKey or whenUnsatisfiable",
             ),
         )
     )

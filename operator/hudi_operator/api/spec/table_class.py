@@ -25,7 +25,7 @@ from hudi_operator.api.values.base import (
     words,
 )
 from hudi_operator.api.values.names import PathPrefix
-from hudi_operator.api.values.namespaces import AllowedNamespaces, LabelValue
+from hudi_operator.api.values.namespaces import AllowedNamespaces, LabelValue, label_keys
 
 DEFAULT_CLASS_ANNOTATION = "hudi-operator.io/is-default-class"
 """On a HudiTableClass: `"true"` makes it the class of tables without a class name."""
@@ -138,7 +138,7 @@ class JobSettings(Model):
     queue_name: QueueName | None = None
     """LocalQueue of Kueue in the table's namespace; jobs are created suspended and start when Kueue admits them."""
 
-    node_selector: dict[str, OptionValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 16})
+    node_selector: dict[str, LabelValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 16})
     """Nodes that jobs may run on."""
 
     pod_labels: dict[str, LabelValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 16})
@@ -149,6 +149,7 @@ class JobSettings(Model):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
+            label_keys("nodeSelector"),
             foreign_keys("podLabels"),
             foreign_keys("podAnnotations"),
             at_least("deadline", "1m"),

@@ -254,14 +254,17 @@ InstantText = Annotated[
 InstantTime = Annotated[str, Field(max_length=32)]
 """A Hudi instant time, `yyyyMMddHHmmssSSS` in the table's own time zone."""
 
+SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+"""The pattern of a name in DNS, which Kubernetes asks of names of objects and of prefixes of labels."""
+
 Name = Annotated[
     str,
     Field(
-        pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
+        pattern=rf"^{SUBDOMAIN}$",
         max_length=253,
         json_schema_extra=words(
             "must be the name of a Kubernetes object: lower-case letters, digits, '-' and '.', with a letter or digit "
-            "at both ends"
+            "at both ends and beside each '.'"
         ),
     ),
 ]

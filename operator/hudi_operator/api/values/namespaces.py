@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from hudi_operator.api.values.base import Model, Name, rules, words
+from hudi_operator.api.values.base import SUBDOMAIN, Model, Name, rules, words
 
 LabelValue = Annotated[
     str,
@@ -19,8 +19,16 @@ LabelValue = Annotated[
 ]
 """The value of a label."""
 
-LABEL_KEY_PATTERN = r"^([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"
+LABEL_KEY_PATTERN = rf"^({SUBDOMAIN}/)?[A-Za-z0-9]([A-Za-z0-9._-]{{0,61}}[A-Za-z0-9])?$"
 """The pattern of a label's key, with or without a prefix."""
+
+
+def label_keys(field: str) -> tuple[str, str]:
+    """Return the rule that the keys of a field are keys of labels, because the API server refuses pods with others."""
+    return (
+        f"!has(self.{field}) || self.{field}.all(key, key.size() <= 317 && key.matches(r'{LABEL_KEY_PATTERN}'))",
+        f"{field} must have keys of labels, such as team or example.com/team",
+    )
 
 
 LabelKey = Annotated[
@@ -80,7 +88,8 @@ class NamespaceSelector(Model):
                 "(has(self.matchLabels) && size(self.matchLabels) > 0) || "
                 "(has(self.matchExpressions) && size(self.matchExpressions) > 0)",
                 "the selector must require something: for every namespace, leave allowedNamespaces out",
-            )
+            ),
+            label_keys("matchLabels"),
         )
     )
 
