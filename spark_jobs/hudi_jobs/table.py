@@ -64,7 +64,12 @@ class HudiTable:
 
     @classmethod
     def open(cls, spark: SparkSession, base_path: str) -> "HudiTable | None":
-        """Open the table at a path, or return None if it does not exist.
+        """Open the table at a path, or return None if it does not exist."""
+        return cls.at(spark, base_path) if cls.exists(spark, base_path) else None
+
+    @classmethod
+    def exists(cls, spark: SparkSession, base_path: str) -> bool:
+        """Tell whether there is a table at a path.
 
         A driver killed while Hudi created the table leaves folders without files. Hudi would treat them as a table and
         fail for ever, so they are removed: the table must be the task's own.
@@ -73,11 +78,11 @@ class HudiTable:
         # A listing can fail while another writer removes files, so an existing table is not listed.
         if not filesystem.exists(classes(spark).org.apache.hadoop.fs.Path(folder, _PROPERTIES)):
             if not filesystem.exists(folder):
-                return None
+                return False
             if next(statuses_below(filesystem, folder), None) is None:
                 delete_whole(spark, filesystem, folder)
-                return None
-        return cls.at(spark, base_path)
+                return False
+        return True
 
     @classmethod
     def existing(cls, spark: SparkSession, base_path: str) -> "HudiTable":

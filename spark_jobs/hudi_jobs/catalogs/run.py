@@ -19,20 +19,32 @@ def sync_catalog(context: TaskContext[CatalogTableTask]) -> TaskResult:
 
     A lease would make a folder for a table that does not exist.
     """
-    if not _is_there(context):
+    with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        is_there = HudiTable.exists(context.spark, context.task.table.base_path)
+    if not is_there:
         return _nothing(context)
-    return with_lease(context, lambda _: _sync(context), before=lambda: _require_declared(context))
+    run = _CatalogRun(context)
+    return with_lease(context, lambda _: run.sync(), before=run.check)
 
 
-def _is_there(context: TaskContext) -> bool:
-    with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        return HudiTable.open(context.spark, context.task.table.base_path) is not None
+class _CatalogRun:
+    """The table as opened under the lease, checked before its owner is recorded and then synced."""
 
+    def __init__(self, context: TaskContext[CatalogTableTask]) -> None:
+        self._context = context
+        self._table: HudiTable | None = None
 
-def _require_declared(context: TaskContext) -> None:
-    with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        table = HudiTable.existing(context.spark, context.task.table.base_path)
-        table.require(context.task.table, context.task.service)
+    def check(self) -> None:
+        """Open the table; raise a failure if it is not as declared."""
+        task = self._context.task
+        with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
+            self._table = HudiTable.existing(self._context.spark, task.table.base_path)
+            self._table.require(task.table, task.service)
+
+    def sync(self) -> TaskResult:
+        """Sync the catalog."""
+        assert self._table is not None, "the table is checked first"
+        return _sync(self._context, self._table)
 
 
 def _nothing(context: TaskContext) -> TaskResult:
@@ -43,10 +55,10 @@ def _nothing(context: TaskContext) -> TaskResult:
     )
 
 
-def _sync(context: TaskContext[CatalogTableTask]) -> TaskResult:
+def _sync(context: TaskContext[CatalogTableTask], table: HudiTable) -> TaskResult:
     catalog = context.task.catalog
     with stage("The catalog cannot be compared with the table", otherwise=FailureReason.HUDI_ERROR):
-        record = sync_always(context, catalog)
+        record = sync_always(context, catalog, table)
     if record is None:
         return _nothing(context)
     if record.trouble is not None:

@@ -45,11 +45,13 @@ _LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What the catalog is to show: digests of settings and content, and the newest commit."""
+    """What the catalog is to show: digests of settings and content, the newest commit, and the partitions."""
 
     target: str
     content: str
     instant: str
+    partitions: tuple[str, ...]
+    """Paths of all partitions below the table."""
 
 
 def sync_after_commit(context: TaskContext) -> bool:
@@ -61,7 +63,7 @@ def sync_after_commit(context: TaskContext) -> bool:
     if catalog is None:
         return True
     try:
-        record = _sync(context, catalog, seconds=AFTER_A_COMMIT, always=False)
+        record = _sync_if_due(context, catalog)
     except Exception as error:
         # A driver without a JVM reports its commit all the same.
         _LOGGER.warning("the catalog could not be synced", exc_info=True)
@@ -74,9 +76,13 @@ def sync_after_commit(context: TaskContext) -> bool:
     return record is None or record.behind_since is None
 
 
-def sync_always(context: TaskContext, catalog: AnyCatalog) -> CatalogRecord | None:
+def sync_always(context: TaskContext, catalog: AnyCatalog, table: HudiTable) -> CatalogRecord | None:
     """Sync the catalog whether or not anything has changed; None if the table has no commit."""
-    return _sync(context, catalog, seconds=OF_ITS_OWN, always=True)
+    last = _last_sync(context, catalog)
+    wanted = _wanted(context.spark, table, last.target)
+    if wanted is None:
+        return None
+    return _sync(context, catalog, table, last, wanted, seconds=OF_ITS_OWN, dropped=_drops(context, table, last))
 
 
 def drop_entries(context: TaskContext) -> str:
@@ -121,20 +127,36 @@ def _uid(context: TaskContext) -> str:
     return context.task.owner.table_uid if context.task.owner is not None else ""
 
 
-def _sync(context: TaskContext, catalog: AnyCatalog, *, seconds: float, always: bool) -> CatalogRecord | None:
-    task, now, last = context.task, datetime.now(UTC), _last_sync(context, catalog)
+def _sync_if_due(context: TaskContext, catalog: AnyCatalog) -> CatalogRecord | None:
+    """Return the record of a failed sync that has to wait or of a new sync; None if no sync is due."""
+    now, last = datetime.now(UTC), _last_sync(context, catalog)
     record = last.record
-    if not always and record is not None and _waits(record, last.target, now=now):
+    if record is not None and _waits(record, last.target, now=now):
         return record
-    table = HudiTable.open(context.spark, task.table.base_path)
+    table = HudiTable.open(context.spark, context.task.table.base_path)
     if table is None or (wanted := _wanted(context.spark, table, last.target)) is None:
         return None
-    dropped = record is not None and _drops_partitions(context.spark, table, record.instant)
-    if not always and record is not None and not _is_due(record, wanted, dropped=dropped, now=now):
+    dropped = _drops(context, table, last)
+    if record is not None and not _is_due(record, wanted, dropped=dropped, now=now):
         return None
-    entries = catalog_of(context.spark, catalog, task.table, _uid(context))
+    return _sync(context, catalog, table, last, wanted, seconds=AFTER_A_COMMIT, dropped=dropped)
+
+
+def _sync(
+    context: TaskContext,
+    catalog: AnyCatalog,
+    table: HudiTable,
+    last: _LastSync,
+    wanted: _Wanted,
+    *,
+    seconds: float,
+    dropped: bool,
+) -> CatalogRecord:
+    """Sync the catalog in bounded time, and leave a record of success or failure."""
+    now = datetime.now(UTC)
+    entries = catalog_of(context.spark, catalog, context.task.table, _uid(context))
     try:
-        bounded(lambda: entries.sync(table, dropped=dropped), seconds, context.stopping)
+        bounded(lambda: entries.sync(table, wanted.partitions, dropped=dropped), seconds, context.stopping)
         after = _synced(catalog, wanted, now)
     except SyncFailed as failure:
         context.log("the catalog is behind", cause=failure.message)
@@ -194,7 +216,8 @@ def _wanted(spark: SparkSession, table: HudiTable, target: str) -> _Wanted | Non
     partitions = _partitions(spark, table) if table.partition_columns else []
     content = "\0".join((table.properties.get("hoodie.table.type", ""), schema.json(), *sorted(partitions)))
     digest = hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
-    return _Wanted(target=target, content=digest, instant=str(newest.get().requestedTime()))
+    instant = str(newest.get().requestedTime())
+    return _Wanted(target=target, content=digest, instant=instant, partitions=tuple(partitions))
 
 
 def _partitions(spark: SparkSession, table: HudiTable) -> list[str]:
@@ -209,8 +232,9 @@ def _partitions(spark: SparkSession, table: HudiTable) -> list[str]:
     return found
 
 
-def _drops_partitions(spark: SparkSession, table: HudiTable, since: str | None) -> bool:
+def _drops(context: TaskContext, table: HudiTable, last: _LastSync) -> bool:
     """Tell whether a commit after the last synced commit dropped partitions."""
+    spark, since = context.spark, last.record.instant if last.record is not None else None
     timeline = table.meta.getActiveTimeline().filterCompletedInstants()
     if since is None or timeline.isBeforeTimelineStarts(since):
         return False

@@ -3,10 +3,13 @@
 import time
 
 import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
 from tests.spark_jobs.catalogs.conftest import CatalogTrial, MetastoreClient
 
 from hudi_jobs.catalogs.sync import AFTER_A_COMMIT
 from hudi_jobs.contract import Outcome, Service, SyncTrouble
+from hudi_jobs.table import HudiTable
 from toolkit.streams.metastore import HiveMetastore
 
 pytestmark = pytest.mark.spark
@@ -170,7 +173,7 @@ def test_entry_of_another_folder_is_never_taken_over(trial: CatalogTrial) -> Non
     trial.ingest(TUESDAY)
 
     assert trial.record().trouble is SyncTrouble.TAKEN
-    assert "which is not this table" in trial.record().message
+    assert "and not to this table" in trial.record().message
     assert trial.metastore.entry(name).location == elsewhere
 
 
@@ -182,6 +185,36 @@ def test_entry_dropped_by_hand_is_made_again_by_a_run_that_only_syncs(trial: Cat
 
     assert result.outcome is Outcome.SUCCEEDED, result
     assert list(trial.metastore.entry(trial.table).partitions) == ["mon"]
+
+
+def test_run_that_only_syncs_opens_its_table_once(trial: CatalogTrial, monkeypatch: pytest.MonkeyPatch) -> None:
+    trial.ingest(MONDAY)
+    opened: list[str] = []
+    really = HudiTable.at
+
+    def at(spark: SparkSession, base_path: str) -> HudiTable:
+        opened.append(base_path)
+        return really(spark, base_path)
+
+    monkeypatch.setattr(HudiTable, "at", at)
+    monkeypatch.setattr("hudi_jobs.exclusive.renew_statistics", lambda _: None)
+
+    assert trial.serve().outcome is Outcome.SUCCEEDED
+    assert opened == [trial.lake.base_path]
+
+
+def test_comment_that_a_metastore_cannot_hold_hides_comments_and_nothing_else(trial: CatalogTrial) -> None:
+    text, long = StringType(), {"comment": "x" * 257}
+    schema = StructType([StructField("id", text, metadata=long), StructField("v", text), StructField("day", text)])
+    rows = trial.lake.spark.createDataFrame([tuple(MONDAY.values())], schema)
+    options = trial.lake.hudi_options(Service.INGESTION)
+    rows.write.format("hudi").options(**options).mode("overwrite").save(trial.lake.base_path)
+
+    result = trial.serve()
+
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert list(trial.metastore.entry(trial.table).partitions) == ["mon"]
+    assert trial.metastore.entry(trial.table).comments["id"] == ""
 
 
 def test_missing_database_is_named_and_not_made(trial: CatalogTrial) -> None:

@@ -4,13 +4,14 @@
 first: the property `hudi-operator.table-uid` marks the entries of a resource.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
 from hudi_jobs.catalogs.definition import Properties, SyncFailed
+from hudi_jobs.catalogs.kinds.hive_partitions import PartitionForm
 from hudi_jobs.contract import (
     FailureReason,
     HiveCatalog,
@@ -43,6 +44,12 @@ _CLIENT = {
 }
 _TRANSPORT = "org.apache.thrift.transport.TTransportException"
 """The class of what the metastore's client raises when a call fails or lasts too long, and names in its messages."""
+_ANOTHER_ENTRY = "remove spec.catalog and then declare another entry"
+"""The database and the name in a spec cannot be changed in one step."""
+
+_LONGEST_COMMENT = 256
+"""A metastore does not answer a longer comment, which a table of another tool may have; then none is shown."""
+
 _OTHERWISE = FailureReason.CATALOG_REFUSED
 _LONGEST_SHOWN = 200
 _MOST_NAMED = 3
@@ -59,23 +66,30 @@ class HiveEntries:
         self._table = table
         self._uid = uid
 
-    def sync(self, table: HudiTable, *, dropped: bool) -> None:
+    def sync(self, table: HudiTable, partitions: Sequence[str], *, dropped: bool) -> None:
         """Run Hudi's sync, if no entry belongs to somebody else."""
         with self._explained():
             with self._client() as client:
                 if not self._database_exists(client):
                     raise SyncFailed(
                         SyncTrouble.REFUSED,
-                        f"The Hive Metastore has no database {self._catalog.database}; create it, or name another in "
-                        "spec.catalog.hive.database.",
+                        f"The Hive Metastore has no database {self._catalog.database}; create it, or {_ANOTHER_ENTRY}.",
                     )
                 for name in self._names:
                     self._require_ours(client, name)
+                self._require_true_values(table, partitions)
                 are_there = all(client.tableExists(self._catalog.database, name) for name in self._names)
             self._run_sync(table, dropped=dropped)
-            if not are_there and _has_comments(table):
+            if not are_there and any(_comments(table)):
                 # Hudi 1.2.0 writes comments only into an entry that exists.
                 self._run_sync(table, dropped=False)
+
+    def _require_true_values(self, table: HudiTable, partitions: Sequence[str]) -> None:
+        """Raise `SyncFailed` for a partition that the entry would show with another value."""
+        style = self._catalog.partition_style
+        form = PartitionForm.of(table.partition_columns, table.schema(), table.properties, style)
+        if (refusal := form.refusal(partitions)) is not None:
+            raise SyncFailed(SyncTrouble.REFUSED, f"The entry {self._catalog.entry} stays as it is. {refusal}")
 
     def _run_sync(self, table: HudiTable, *, dropped: bool) -> None:
         sync = classes(self._spark).org.apache.hudi.hive.HiveSyncTool
@@ -100,13 +114,13 @@ class HiveEntries:
         if not client.tableExists(self._catalog.database, name):
             return
         entry = f"{self._catalog.database}.{name}"
-        mark, place = self._mark(client, name), str(client.getTable(self._catalog.database, name).getSd().getLocation())
-        if not _is_same(place, self._table.base_path):
+        mark, place = self._mark(client, name), client.getTable(self._catalog.database, name).getSd().getLocation()
+        if place is None or not _is_same(str(place), self._table.base_path):
+            where = "no folder, as a view does" if place is None else shortened(str(place), _LONGEST_SHOWN)
             raise SyncFailed(
                 SyncTrouble.TAKEN,
-                f"The entry {entry} of the Hive Metastore points to {shortened(place, _LONGEST_SHOWN)}, which "
-                "is not this table, so it was left alone. Choose another name in spec.catalog.hive.table, or drop the "
-                "entry.",
+                f"The entry {entry} of the Hive Metastore points to {where}, and not to this table, so it was left "
+                f"alone. Drop the entry, or {_ANOTHER_ENTRY}.",
             )
         if mark == self._uid or self._catalog.take_over:
             return
@@ -117,8 +131,8 @@ class HiveEntries:
         )
         raise SyncFailed(
             SyncTrouble.TAKEN,
-            f"The entry {entry} of the Hive Metastore {whose}, so it was left alone. Choose another name, drop the "
-            "entry, or set spec.catalog.hive.takeOver if nobody else keeps it up to date.",
+            f"The entry {entry} of the Hive Metastore {whose}, so it was left alone. Drop the entry, set "
+            f"spec.catalog.hive.takeOver if nobody else keeps it up to date, or {_ANOTHER_ENTRY}.",
         )
 
     def _mark(self, client: JavaObject, name: str) -> str | None:
@@ -145,7 +159,9 @@ class HiveEntries:
             # A metastore took over ten seconds for Hudi's 1,000 at once. What a call has added stays.
             f"{_SYNC}.batch_num": "100",
             f"{_SYNC}.support_timestamp": "true",
-            f"{_SYNC}.sync_comment": "true",
+            f"{_SYNC}.sync_comment": "true"
+            if max(map(len, _comments(table)), default=0) <= _LONGEST_COMMENT
+            else "false",
             f"{_SYNC}.table_properties": f"{MARK}={self._uid}",
             f"{_META}_sync.spark.version": str(self._spark.version),
             # An incremental sync alone drops partitions that commits have dropped and no clean has removed. That sync
@@ -203,9 +219,11 @@ def is_away(causes: Iterable[Cause]) -> bool:
     return any(_TRANSPORT in f"{each.kind} {each.message}" for each in causes)
 
 
-def _has_comments(table: HudiTable) -> bool:
+def _comments(table: HudiTable) -> list[str]:
+    """Return the comments of a table's columns; a column without a comment has none in the list."""
     schema = table.schema()
-    return schema is not None and any(one.metadata.get("comment") for one in schema.fields)
+    found = [one.metadata.get("comment") for one in schema.fields] if schema is not None else []
+    return [str(each) for each in found if each]
 
 
 def _is_same(one: str, other: str) -> bool:
