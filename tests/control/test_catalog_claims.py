@@ -10,8 +10,9 @@ from tests.control.test_reconciler import Cluster, Snapshots, class_document, li
 from tests.planning.world import IMAGE
 from tests.whole_status import whole
 
-from hudi_jobs.contract import JobRequest
+from hudi_jobs.contract import HiveCatalog, JobRequest, TableType
 from hudi_operator.api.resources import HudiTable, parse_table
+from hudi_operator.catalogs.kinds.hive import hive_places
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.tables import Reconciler
@@ -96,7 +97,9 @@ async def test_table_of_the_same_namespace_is_named() -> None:
     lake = Lake(namespace="team-a")
     await lake.reconcile("flights")
     await lake.reconcile("other")
-    assert "lake.flights is that of HudiTable team-a/flights" in str(lake.taken("other"))
+    told = str(lake.taken("other"))
+    assert "lake.flights is that of HudiTable team-a/flights" in told
+    assert "or remove spec.catalog from team-a/flights and drop its entry in the catalog." in told
 
 
 async def test_entry_goes_to_the_second_table_once_the_first_declares_none() -> None:
@@ -175,3 +178,11 @@ async def test_poll_of_a_table_with_an_entry_makes_no_call_for_its_claims() -> N
 
     assert await claims.ensure_entries(parsed, places, live=False) is None
     assert lake.cluster.calls == []
+
+
+def test_metastore_has_one_spelling_in_claims() -> None:
+    spellings = ("thrift://Metastore:9083", "thrift://metastore:09083")
+    places = {
+        hive_places(HiveCatalog(uris=(uri,), database="lake", table="a"), TableType.COPY_ON_WRITE) for uri in spellings
+    }
+    assert places == {("hive://metastore:9083/lake/a",)}

@@ -289,10 +289,10 @@ def _claimed(table: HudiTable, rival: str) -> Blocker:
 def _entry_taken(table: HudiTable, entry: str, rival: str) -> str:
     database, _, name = entry.rpartition("/")
     shown = f"{database.rpartition('/')[2]}.{name}"
-    way_out = _way_out(table, rival, "remove spec.catalog from one of the two")
+    way_out = _way_out(table, rival, f"remove spec.catalog from {rival} and drop its entry in the catalog")
     return (
         f"The catalog entry {shown} is that of {_whose(table, rival)}, so no run syncs the catalog of this table: "
-        f"remove spec.catalog and declare another name, {way_out}."
+        f"remove spec.catalog and then declare another name, {way_out}."
     )
 
 

@@ -27,7 +27,8 @@ def hive_places(catalog: HiveCatalog, kind: TableType) -> tuple[str, ...]:
 
     The first address stands for the metastore, whatever the order in a class. A metastore keeps no capital letters.
     """
-    address = min(uri.partition("://")[2].lower() for uri in catalog.uris)
+    host, _, port = min(uri.partition("://")[2].lower() for uri in catalog.uris).rpartition(":")
+    address = f"{host}:{int(port)}"
     return tuple(f"hive://{address}/{catalog.database}/{name}".lower() for name in catalog.names(kind))
 
 
