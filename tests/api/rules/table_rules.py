@@ -1,21 +1,6 @@
 """What the API server accepts and refuses in a HudiTable, without any help of the operator."""
 
-from collections.abc import Callable
 from typing import Any
-
-import pytest
-from tests.api import (
-    test_catalog_rules,
-    test_change_rules,
-    test_continuous_rules,
-    test_kafka_rules,
-    test_schedule_rules,
-    test_schema_rules,
-    test_service_rules,
-    test_upstream_rules,
-)
-
-from hudi_operator.api.crd.kinds import TABLE
 
 Document = dict[str, Any]
 
@@ -425,31 +410,3 @@ REFUSED: dict[str, tuple[Document, str]] = {
         "spec.hudiOptions.hoodie.x in body must be of type string",
     ),
 }
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize("values", ACCEPTED.values(), ids=ACCEPTED)
-def test_accepted(values: Document, tables: Any) -> None:
-    assert tables.refusal(values) == ""
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused(values: Document, message: str, tables: Any) -> None:
-    assert message in tables.refusal(values)
-
-
-def test_no_rule_is_without_a_refused_case(checks_of: Callable[..., set[str]]) -> None:
-    messages = checks_of(TABLE)
-    others = (test_service_rules, test_kafka_rules, test_continuous_rules, test_schedule_rules, test_upstream_rules)
-    refused = [
-        *REFUSED.values(),
-        *test_change_rules.REFUSED.values(),
-        *test_catalog_rules.REFUSED.values(),
-        *test_catalog_rules.CHANGES_REFUSED.values(),
-        *test_schema_rules.REFUSED.values(),
-        *test_schema_rules.CHANGES_REFUSED.values(),
-        *(one for other in others for one in other.REFUSED.values()),
-    ]
-    expected = [str(message) for *_, message in refused]
-    assert {message for message in messages if not any(part in message for part in expected)} == set()

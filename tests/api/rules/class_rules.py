@@ -1,12 +1,6 @@
 """What the API server accepts and refuses in a HudiTableClass, without any help of the operator."""
 
-from collections.abc import Callable
 from typing import Any
-
-import pytest
-from tests.api import test_catalog_rules, test_kafka_class_rules, test_placement_rules
-
-from hudi_operator.api.crd.kinds import TABLE_CLASS
 
 Document = dict[str, Any]
 
@@ -338,23 +332,3 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "an unknown field": ({"spec.image": "spark"}, 'unknown field "spec.image"'),
 }
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize("values", ACCEPTED.values(), ids=ACCEPTED)
-def test_accepted(values: Document, classes: Any) -> None:
-    assert classes.refusal(values) == ""
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused(values: Document, message: str, classes: Any) -> None:
-    assert message in classes.refusal(values)
-
-
-def test_no_rule_is_without_a_refused_case(checks_of: Callable[..., set[str]]) -> None:
-    messages = checks_of(TABLE_CLASS)
-    modules = (test_kafka_class_rules, test_placement_rules, test_catalog_rules)
-    others = (module.CLASSES_REFUSED for module in modules)
-    expected = [message for cases in (REFUSED, *others) for _, message in cases.values()]
-    assert {message for message in messages if not any(part in message for part in expected)} == set()

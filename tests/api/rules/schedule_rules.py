@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 Document = dict[str, Any]
 
 DAILY = {"schedule": {"every": "24h"}}
@@ -41,15 +39,3 @@ REFUSED: dict[str, tuple[Document, str]] = {
         "spec.savepoints.schedule.timeZone: Invalid value",
     ),
 }
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize("values", ACCEPTED.values(), ids=ACCEPTED)
-def test_accepted(values: Document, tables: Any) -> None:
-    assert tables.refusal(values) == ""
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused(values: Document, message: str, tables: Any) -> None:
-    assert message in tables.refusal(values)

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 Document = dict[str, Any]
 
 CONTINUOUS = {
@@ -56,15 +54,3 @@ REFUSED: dict[str, tuple[Document, str]] = {
         for name in ("minInterval", "recycleAfter", "progressDeadline", "serviceInterval")
     },
 }
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize("changes", ACCEPTED.values(), ids=ACCEPTED)
-def test_accepted(tables: Any, changes: Document) -> None:
-    assert tables.refusal(changes) == ""
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize(("changes", "expected"), REFUSED.values(), ids=REFUSED)
-def test_refused_with_a_sentence(tables: Any, changes: Document, expected: str) -> None:
-    assert expected in tables.refusal(changes)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 Document = dict[str, Any]
 
 FILES = {"path": "s3a://landing/flights/", "format": "csv"}
@@ -13,7 +11,7 @@ INGESTION = {"spec.ingestion": {"source": {"files": FILES}}}
 KIND = "index.type cannot be changed but between Bloom and Simple"
 BUCKETS = "index.buckets (by default 256) cannot be changed"
 
-ACCEPTED: dict[str, tuple[Document, Document]] = {
+CHANGES_ACCEPTED: dict[str, tuple[Document, Document]] = {
     "an empty list of partition columns for none": ({}, {"spec.partitionBy": []}),
     "another operation": (INGESTION, {"spec.ingestion.operation": "Insert"}),
     "Simple for the default index": ({}, {"spec.index": {"type": "Simple"}}),
@@ -25,7 +23,7 @@ ACCEPTED: dict[str, tuple[Document, Document]] = {
     "suspension": ({}, {"spec.suspend": True}),
 }
 
-REFUSED: dict[str, tuple[Document, Document, str]] = {
+CHANGES_REFUSED: dict[str, tuple[Document, Document, str]] = {
     "another base path": (
         {},
         {"spec.basePath": "s3a://lake/other"},
@@ -100,15 +98,3 @@ REFUSED: dict[str, tuple[Document, Document, str]] = {
         "tableName cannot be changed; create another table",
     ),
 }
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize(("first", "then"), ACCEPTED.values(), ids=ACCEPTED)
-def test_change_accepted(first: Document, then: Document, tables: Any) -> None:
-    assert tables.refusal_of_change(first, then) == ""
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize(("first", "then", "message"), REFUSED.values(), ids=REFUSED)
-def test_change_refused(first: Document, then: Document, message: str, tables: Any) -> None:
-    assert message in tables.refusal_of_change(first, then)

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 Document = dict[str, Any]
 
 KAFKA = {"bootstrapServers": ["kafka.messaging:9092"], "topics": ["orders"]}
@@ -443,23 +441,12 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
 }
 
+FILES = {"path": "s3a://landing/a", "format": "csv"}
 
-@pytest.mark.cluster
-@pytest.mark.parametrize("values", ACCEPTED.values(), ids=ACCEPTED)
-def test_accepted(values: Document, tables: Any) -> None:
-    assert tables.refusal(values) == ""
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused(values: Document, message: str, tables: Any) -> None:
-    assert message in tables.refusal(values)
-
-
-@pytest.mark.cluster
-def test_a_table_may_change_from_files_to_kafka_and_back(tables: Any) -> None:
-    files = {"spec.ingestion": {"source": {"files": {"path": "s3a://landing/a", "format": "csv"}}}}
-    to_kafka = {"spec.ingestion": {"source": {"files": None, "kafka": KAFKA}}}
-    assert tables.refusal_of_change(files, to_kafka) == ""
-    back = {"spec.ingestion": {"source": {"kafka": None, "files": {"path": "s3a://landing/a", "format": "csv"}}}}
-    assert tables.refusal_of_change(source(), back) == ""
+CHANGES_ACCEPTED: dict[str, tuple[Document, Document]] = {
+    "files that become messages": (
+        {"spec.ingestion": {"source": {"files": FILES}}},
+        {"spec.ingestion": {"source": {"files": None, "kafka": KAFKA}}},
+    ),
+    "messages that become files": (source(), {"spec.ingestion": {"source": {"kafka": None, "files": FILES}}}),
+}

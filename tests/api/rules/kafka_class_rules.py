@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 Document = dict[str, Any]
 
 ENTRY = {"bootstrapServers": ["kafka.messaging:9092"], "topics": ["{namespace}.*"]}
@@ -77,15 +75,3 @@ CLASSES_REFUSED: dict[str, tuple[Document, str]] = {
     "topics of every namespace whose name goes on": (entry(topics=["{namespace}*"]), GOES_ON),
     "topics of every namespace whose name goes on with a dash": (entry(topics=["{namespace}-*"]), GOES_ON),
 }
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize("values", CLASSES_ACCEPTED.values(), ids=CLASSES_ACCEPTED)
-def test_class_accepted(values: Document, classes: Any) -> None:
-    assert classes.refusal(values) == ""
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize(("values", "message"), CLASSES_REFUSED.values(), ids=CLASSES_REFUSED)
-def test_class_refused(values: Document, message: str, classes: Any) -> None:
-    assert message in classes.refusal(values)

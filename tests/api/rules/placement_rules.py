@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from tests.jobs.test_placement import BOTH, EVERYTHING
 
 Document = dict[str, Any]
@@ -27,7 +26,7 @@ def of_pods(term: Document) -> Document:
 
 SPREAD: Document = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
 
-ACCEPTED: dict[str, Document] = {
+CLASSES_ACCEPTED: dict[str, Document] = {
     "a spread that is needed and one that is preferred": of_drivers(
         topologySpreadConstraints=[SPREAD, {**SPREAD, "whenUnsatisfiable": "ScheduleAnyway"}]
     ),
@@ -207,7 +206,9 @@ CLASSES_REFUSED: dict[str, tuple[Document, str]] = {
     "a host network": (of_drivers(hostNetwork=True), 'unknown field "spec.podTemplate.driver.hostNetwork"'),
 }
 
-TABLES_REFUSED: dict[str, tuple[Document, str]] = {
+ACCEPTED: dict[str, Document] = {"a profile by its name": {"spec.execution": {"profile": "spot"}}}
+
+REFUSED: dict[str, tuple[Document, str]] = {
     "a pod template of a table": ({"spec.podTemplate": {"driver": {}}}, 'unknown field "spec.podTemplate"'),
     "a queue of a table": ({"spec.execution": {"queueName": "a"}}, 'unknown field "spec.execution.queueName"'),
     "a profile that a table makes up": (
@@ -226,26 +227,3 @@ TABLES_REFUSED: dict[str, tuple[Document, str]] = {
         for field, value in EVERYTHING.items()
     },
 }
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize("values", ACCEPTED.values(), ids=ACCEPTED)
-def test_class_with_a_placement_is_accepted(values: Document, classes: Any) -> None:
-    assert classes.refusal(values) == ""
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize(("values", "message"), CLASSES_REFUSED.values(), ids=CLASSES_REFUSED)
-def test_class_with_a_placement_is_refused(values: Document, message: str, classes: Any) -> None:
-    assert message in classes.refusal(values)
-
-
-@pytest.mark.cluster
-def test_table_chooses_a_profile_by_its_name(tables: Any) -> None:
-    assert tables.refusal({"spec.execution": {"profile": "spot"}}) == ""
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize(("values", "message"), TABLES_REFUSED.values(), ids=TABLES_REFUSED)
-def test_table_places_no_pod_by_itself(values: Document, message: str, tables: Any) -> None:
-    assert message in tables.refusal(values)

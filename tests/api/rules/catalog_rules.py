@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 Document = dict[str, Any]
 
 ENTRY = {"database": "team_a", "table": "flights"}
@@ -38,10 +36,16 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
 }
 
+CHANGES_ACCEPTED: dict[str, tuple[Document, Document]] = {
+    "an end of the entry, which may be declared anew": (HIVE, {"spec.catalog": None}),
+}
+
 CHANGES_REFUSED: dict[str, tuple[Document, Document, str]] = {
     "another database": (HIVE, {"spec.catalog.hive.database": "team_b"}, "catalog.hive.database cannot be changed"),
     "another name": (HIVE, {"spec.catalog.hive.table": "trips"}, "catalog.hive.table cannot be changed"),
 }
+
+CLASSES_ACCEPTED: dict[str, Document] = {"a metastore": {"spec.catalog": {"hive": ALLOWED}}}
 
 CLASSES_REFUSED: dict[str, tuple[Document, str]] = {
     "an address without a scheme": (
@@ -61,37 +65,3 @@ CLASSES_REFUSED: dict[str, tuple[Document, str]] = {
         "must be the name of a database",
     ),
 }
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize("values", ACCEPTED.values(), ids=ACCEPTED)
-def test_accepted(values: Document, tables: Any) -> None:
-    assert tables.refusal(values) == ""
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused(values: Document, message: str, tables: Any) -> None:
-    assert message in tables.refusal(values)
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize(("first", "then", "message"), CHANGES_REFUSED.values(), ids=CHANGES_REFUSED)
-def test_change_refused(first: Document, then: Document, message: str, tables: Any) -> None:
-    assert message in tables.refusal_of_change(first, then)
-
-
-@pytest.mark.cluster
-def test_catalog_may_be_removed_and_declared_anew(tables: Any) -> None:
-    assert tables.refusal_of_change(HIVE, {"spec.catalog": None}) == ""
-
-
-@pytest.mark.cluster
-def test_class_with_a_metastore_is_accepted(classes: Any) -> None:
-    assert classes.refusal({"spec.catalog": {"hive": ALLOWED}}) == ""
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize(("values", "message"), CLASSES_REFUSED.values(), ids=CLASSES_REFUSED)
-def test_class_refused(values: Document, message: str, classes: Any) -> None:
-    assert message in classes.refusal(values)
