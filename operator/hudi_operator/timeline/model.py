@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 
@@ -227,7 +228,7 @@ class Counters:
     commits_since_clean_bounds: Bounds | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Timeline:
     """A read of a table: its properties, its active instants in timeline order, and their counters."""
 
@@ -242,12 +243,12 @@ class Timeline:
     newest_files: tuple[tuple[str, int], ...] = ()
     """The newest files and the store's write times in epoch milliseconds; only for a table in local time."""
 
-    @property
+    @cached_property
     def pending(self) -> tuple[Instant, ...]:
         """Every pending instant, oldest first."""
         return tuple(instant for instant in self.instants if instant.state is not State.COMPLETED)
 
-    @property
+    @cached_property
     def completed(self) -> tuple[Instant, ...]:
         """Every completed instant, oldest first."""
         return tuple(instant for instant in self.instants if instant.state is State.COMPLETED)

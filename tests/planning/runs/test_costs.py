@@ -37,6 +37,7 @@ from hudi_operator.api.status.cost import DAYS_REMEMBERED, MOST, RequestedCores,
 from hudi_operator.api.status.runs import ActiveJob
 from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.facts.runs.daily_costs import (
+    DayCost,
     cost_text,
     days_of,
     parts_of,
@@ -317,6 +318,21 @@ def test_cost_of_a_table_names_its_newest_day_and_the_week_up_to_it() -> None:
     ).services
     assert cost_text(services) == "0.50 CPU hours on 2026-03-10, 2.75 since 2026-03-04 (1.00 estimated)"
     assert cost_text(status().services) is None
+
+
+def test_days_before_the_week_cost_a_reconcile_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    days = sorted((NOW - timedelta(days=one)).date() for one in range(DAYS_REMEMBERED))
+    lines = tuple(f"{day} 1 3 4 0 0" for day in days)
+    services = status(ingestion=memory(costs=lines), compaction=memory(costs=lines)).services
+    read, parse = list[str](), DayCost.parse
+
+    def counting(line: str) -> DayCost | None:
+        read.append(line)
+        return parse(line)
+
+    monkeypatch.setattr(DayCost, "parse", counting)
+    assert (spent_by_day(services)[NOW.date()], cost_text(services) is None) == (7, False)
+    assert set(read) == set(lines[-7:])
 
 
 def test_services_of_a_day_are_the_table_services_without_ingestion_and_operations() -> None:

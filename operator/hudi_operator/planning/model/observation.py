@@ -407,7 +407,7 @@ class Observation:
         """What suspends the table, or None."""
         return suspension_of(self.metadata, self.table.spec, self.namespace_suspension)
 
-    @property
+    @cached_property
     def is_hidden(self) -> bool:
         """Whether the folder may belong to somebody else, so that the operator does not read it."""
         return self.table_class is None or is_hidden(self.blockers)

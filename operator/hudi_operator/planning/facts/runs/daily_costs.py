@@ -16,6 +16,8 @@ from hudi_operator.services.registry import SERVICES, TABLE_SERVICES
 
 _DAY = timedelta(days=1)
 _WEEK = 7
+_NEWEST = 3
+"""Today, and the days on both sides of it by another clock."""
 _HOUR = 3_600_000  # milliseconds
 
 
@@ -117,20 +119,20 @@ def with_costs(memory: ServiceStatus, run: RunStatus) -> ServiceStatus:
 
 def days_of(memory: ServiceStatus) -> tuple[DayCost, ...]:
     """Return the sums of a service, each day once."""
-    return _by_day(filter(None, map(DayCost.parse, memory.costs)))
+    return _days(memory.costs)
 
 
-def _by_day(costs: Iterable[DayCost]) -> tuple[DayCost, ...]:
+def _days(lines: Iterable[str]) -> tuple[DayCost, ...]:
     days: dict[date, DayCost] = {}
-    for one in costs:
+    for one in filter(None, map(DayCost.parse, lines)):
         days[one.day] = days[one.day].plus(one) if one.day in days else one
     return tuple(days[day] for day in sorted(days))
 
 
 def spent_by_day(services: ServicesStatus) -> dict[date, int]:
-    """Return the processor milliseconds that runs of table services used on each day."""
-    costs = (one for each in TABLE_SERVICES for one in days_of(services.of(each.service)))
-    return {one.day: one.cpu for one in _by_day(costs)}
+    """Return the processor milliseconds that table services used on the newest days, enough to ask for today."""
+    lines = (line for each in TABLE_SERVICES for line in services.of(each.service).costs[-_NEWEST:])
+    return {one.day: one.cpu for one in _days(lines)}
 
 
 def spent_on(day: date, services: ServicesStatus) -> int:
@@ -142,7 +144,7 @@ def spent_on(day: date, services: ServicesStatus) -> int:
 
 def cost_text(services: ServicesStatus) -> str | None:
     """Return what a table cost on its newest day with a run, and on the seven days up to then; None without any."""
-    days = _by_day(one for service in SERVICES for one in days_of(services.of(service)))
+    days = _days(line for service in SERVICES for line in services.of(service).costs[-_WEEK:])
     if not days:
         return None
     newest = days[-1]

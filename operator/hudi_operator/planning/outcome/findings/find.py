@@ -24,6 +24,9 @@ from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.services.registry import SERVICES
 
 
+_PLACES: Mapping[FindingCode, int] = {code: place for place, code in enumerate(FindingCode)}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Findings:
     """The findings of this reconcile, and those that status shows, the worst first.
@@ -59,8 +62,9 @@ def finding_of(found: Iterable[Finding], code: FindingCode) -> Finding | None:
 
 
 def _evidence(plan: Plan) -> Iterator[tuple[FindingDefinition, Evidence]]:
+    is_hidden = plan.observation.is_hidden
     for definition in DEFINITIONS:
-        if plan.observation.is_hidden and definition.needs_timeline:
+        if is_hidden and definition.needs_timeline:
             continue  # a folder is not shown to those who may not see it
         evidence = definition.find(plan) if definition.find is not None else None
         if evidence is not None:
@@ -87,6 +91,5 @@ def _names(blocked: frozenset[Service]) -> tuple[str, ...]:
 
 
 def _ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    codes = list(FindingCode)
-    ordered = sorted(found, key=lambda one: (WORST_FIRST.index(one.severity), codes.index(one.code)))
+    ordered = sorted(found, key=lambda one: (WORST_FIRST.index(one.severity), _PLACES[one.code]))
     return tuple(ordered[:FINDINGS_SHOWN])
