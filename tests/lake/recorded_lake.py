@@ -55,7 +55,11 @@ BROKEN: Mapping[str, Break] = {
 """The broken tables of the lake, each made by Hudi 1.2.0."""
 
 MORE_BREAKS: Mapping[str, frozenset[str]] = {
-    "killed-restore": frozenset({"RestorePending", "PendingInstantOverdue"}),
+    "killed-restore": frozenset({"RestorePending"}),
+    "rollback-of-savepoint": frozenset({"RollbackOfSavepoint"}),
+    "killed-downgrade": frozenset({"UpgradeUnfinished"}),
+    "unsupported-version": frozenset({"TableVersionUnsupported"}),
+    "uncertain-slices": frozenset({"FileSlicesUncertain", "TableVersionBehind"}),
     "clock-behind": frozenset({"ClocksDiffer"}),
     "overlapping-writers": frozenset({"WritersOverlap"}),
     "cleaning-removes-nothing": frozenset({"CleaningRemovesNothing", "PendingInstantOverdue", "PlanPinsHistory"}),

@@ -1,8 +1,11 @@
 """Checks of files of the timeline that cannot be understood."""
 
+from hudi_jobs.contract.table.facts import TableFacts
 from hudi_jobs.contract.wording import shortened
 from hudi_operator.api.status.findings import FindingCode, Severity
 from hudi_operator.diagnosis.check import Check, Evidence, Examined
+from hudi_operator.timeline import Timeline
+from hudi_operator.timeline.model import Problem
 
 _SHOWN = 400
 
@@ -15,8 +18,19 @@ def _corrupt(table: Examined) -> Evidence | None:
     return Evidence(message=message, count=len(table.damaged))
 
 
+def unexplained(timeline: Timeline, facts: TableFacts) -> tuple[Problem, ...]:
+    """Return the problems of files that no finding of their own explains.
+
+    UpgradeUnfinished explains all missing files, and FileSlicesUncertain the time of a compaction.
+    """
+    if facts.moved is not None:
+        return ()
+    early = facts.early_compaction
+    return tuple(one for one in timeline.problems if early is None or early not in one.file)
+
+
 def _damaged(table: Examined) -> Evidence | None:
-    problems = table.timeline.problems
+    problems = unexplained(table.timeline, table.facts)
     if not problems:
         return None
     others = f" And {len(problems) - 1} more." if len(problems) > 1 else ""
@@ -35,7 +49,10 @@ TIMELINE_DAMAGED = Check(
     code=FindingCode.TIMELINE_DAMAGED,
     severity=Severity.WARNING,
     blocks="Services whose count depends on the file.",
-    remedy="Restore or remove the file that the message names; `hudi-operator timeline` lists all.",
+    remedy=(
+        "Restore the missing or damaged file; `hudi-operator timeline` lists all. Remove only a file that the message "
+        "calls ignored: without the file of a commit, its rows are lost."
+    ),
     find=_damaged,
 )
 

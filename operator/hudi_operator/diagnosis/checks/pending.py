@@ -14,6 +14,7 @@ from hudi_operator.diagnosis.check import (
     named,
     shown_moment,
 )
+from hudi_operator.diagnosis.checks.undoing import pending_restore, savepointed_rollback
 from hudi_operator.timeline import Instant, PendingInstant, PendingKind, State, Timeline
 
 PLANS = frozenset({PendingKind.COMPACTION, PendingKind.LOG_COMPACTION, PendingKind.CLUSTERING})
@@ -45,11 +46,15 @@ def pending_since(action: str, time: str, state: str, since: str) -> str:
 
 
 def _overdue(table: Examined) -> Evidence | None:
-    """Return the oldest overdue instant; writes without a heartbeat have a code of their own."""
+    """Return the oldest overdue instant; a silent write and a stuck restore or rollback have codes of their own."""
+    stuck = (pending_restore(table.timeline), savepointed_rollback(table.timeline, table.undoings))
+    named_elsewhere = {one.instant for one in stuck if one is not None}
     late = [
         one
         for one in table.pending
-        if _is_pending_for(table, one.instant, table.limits.pending) and not _is_silent(table, one)
+        if _is_pending_for(table, one.instant, table.limits.pending)
+        and not _is_silent(table, one)
+        and one.instant.time not in named_elsewhere
     ]
     if not late:
         return None

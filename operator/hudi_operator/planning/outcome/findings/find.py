@@ -23,7 +23,6 @@ from hudi_operator.planning.outcome.findings.finding_registry import DEFINITIONS
 from hudi_operator.planning.outcome.plan import Plan
 from hudi_operator.services.registry import SERVICES
 
-
 _PLACES: Mapping[FindingCode, int] = {code: place for place, code in enumerate(FindingCode)}
 
 
