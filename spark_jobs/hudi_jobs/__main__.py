@@ -31,9 +31,9 @@ from hudi_jobs.contract import (
 from hudi_jobs.contract.document import Document
 from hudi_jobs.driver import Driver
 from hudi_jobs.phases import Phase, reach
-from hudi_jobs.run_usage import driver_usage
 from hudi_jobs.spark.logs import Redactor, configure_logging, redactor_of
 from hudi_jobs.spark.session import open_session
+from hudi_jobs.usage.run_usage import driver_usage
 
 _REQUEST_FILE = "/etc/hudi-job/request.json"
 _OUTCOME_FILE = "/dev/termination-log"

@@ -14,7 +14,7 @@ from hudi_jobs.contract.run_progress import RunPhase
 from hudi_jobs.contract.table.layout import Misplaced
 from hudi_jobs.inline_services.inline_server import InlineQueue, InlineServer
 from hudi_jobs.lease.leases import Lease
-from hudi_jobs.run_meter import UNKNOWN, Extent, RunMeter, figures_of
+from hudi_jobs.usage.run_meter import UNKNOWN, Extent, RunMeter, figures_of
 
 _LOGGER = logging.getLogger(__name__)
 

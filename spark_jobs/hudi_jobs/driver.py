@@ -34,13 +34,13 @@ from hudi_jobs.inline_services.inline_client import InlineClient, as_inline_serv
 from hudi_jobs.inline_services.inline_server import InlineQueue, InlineServer
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import table_files
-from hudi_jobs.run_usage import driver_usage, run_usage, with_usage_plugin
 from hudi_jobs.spark.failures import DriverStopping, TaskFailed, Unfinished, causes_of, classify
 from hudi_jobs.spark.jvm import jvm_process
 from hudi_jobs.spark.logs import redactor_of
 from hudi_jobs.spark.refusals import watch_refusals
 from hudi_jobs.spark.session import hadoop_setting
 from hudi_jobs.tasks import run_task
+from hudi_jobs.usage.run_usage import driver_usage, run_usage, with_usage_plugin
 
 SessionOpener = Callable[[Mapping[str, str]], SparkSession]
 

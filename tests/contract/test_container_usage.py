@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hudi_jobs.container import container_usage
 from hudi_jobs.contract import DriverUsage
+from hudi_jobs.usage.container import container_usage
 
 VERSION_1 = {
     "sys/fs/cgroup/cpuacct/cpuacct.usage": "12000600345\n",

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from hudi_jobs import run_meter
 from hudi_jobs.contract.run_progress import ProgressUnit, RunPhase, RunProgress
-from hudi_jobs.run_meter import UNKNOWN, Extent, Figures, MeasuredPhase, RunMeter
+from hudi_jobs.usage import run_meter
+from hudi_jobs.usage.run_meter import UNKNOWN, Extent, Figures, MeasuredPhase, RunMeter
 
 GROUPS = Extent(units=4, unit=ProgressUnit.FILE_GROUPS, bytes_to_read=100)
 

@@ -10,7 +10,7 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 
 from hudi_jobs.contract import DriverUsage, ExecutorsUsage, Outcome, RunUsage
-from hudi_jobs.run_usage import run_usage, with_counts, with_usage_plugin
+from hudi_jobs.usage.run_usage import run_usage, with_counts, with_usage_plugin
 from toolkit.spark_home import java_options
 
 pytestmark = pytest.mark.spark

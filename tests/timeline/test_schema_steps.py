@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_operator.cli.base.store_schema import read_schema_history
+from hudi_operator.cli.base.store_reads import read_schema_history
 from hudi_operator.storage import S3Options
 
 

@@ -43,7 +43,6 @@ from hudi_jobs.preflight.key_gate import require_keys, require_readable_lists
 from hudi_jobs.preflight.log_gate import require_keys_in_base_files
 from hudi_jobs.preflight.merge_gate import require_same_merge
 from hudi_jobs.preflight.slice_gate import require_one_layout, require_slices_as_named
-from hudi_jobs.run_meter import Extent
 from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.clustering import INLINE_CLUSTERING, require_order
@@ -53,6 +52,7 @@ from hudi_jobs.table_services.preparation import keep_savepoint, load_timeline, 
 from hudi_jobs.table_services.savepoints import held_back_after_writes
 from hudi_jobs.table_services.timeline import Timeline
 from hudi_jobs.table_services.unfinished_work import Others, noting_affected
+from hudi_jobs.usage.run_meter import Extent
 
 
 def ingest(context: TaskContext[IngestionTableTask]) -> TaskResult:

@@ -30,7 +30,6 @@ from hudi_jobs.exclusive import fenced
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.preflight.merge_gate import require_same_merge
-from hudi_jobs.run_meter import UNKNOWN, Extent
 from hudi_jobs.spark.failures import TaskFailed, causes_of, stage
 from hudi_jobs.table import HudiTable
 from hudi_jobs.table_services.client import WriteClient, write_client
@@ -38,6 +37,7 @@ from hudi_jobs.table_services.plans import require_plans_inside
 from hudi_jobs.table_services.preparation import load_timeline, missing_table, nothing, open_table, while_ours
 from hudi_jobs.table_services.timeline import InstantState, Pending, Timeline, Written
 from hudi_jobs.table_services.unfinished_work import Others, heartbeat_seconds
+from hudi_jobs.usage.run_meter import UNKNOWN, Extent
 
 _HEARTBEAT_MARGIN_SECONDS = 30.0
 _HEARTBEAT_POLL_SECONDS = 5.0

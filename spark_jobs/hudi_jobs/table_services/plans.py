@@ -16,11 +16,11 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.run_progress import ProgressUnit
 from hudi_jobs.contract.table.location import relative_names
 from hudi_jobs.contract.wording import listed
-from hudi_jobs.run_meter import UNKNOWN, Extent
 from hudi_jobs.spark.failures import TaskFailed, stage
 from hudi_jobs.spark.filesystem import Folder
 from hudi_jobs.spark.jvm import JavaObject, classes, elements
 from hudi_jobs.table import REPLACE_ACTION, HudiTable, commit_metadata
+from hudi_jobs.usage.run_meter import UNKNOWN, Extent
 
 _METADATA_TABLE = ".hoodie/metadata"
 _NAMED = 3

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from tests.spark_jobs.services.test_services import NEW_FILES, SMALL, succeeded
 
-from hudi_jobs import run_meter
 from hudi_jobs.contract import JobRequest, Service
 from hudi_jobs.contract.run_progress import (
     INGESTION_LEASE,
@@ -21,6 +20,7 @@ from hudi_jobs.contract.run_progress import (
     decode_run_progress,
 )
 from hudi_jobs.lease import leases
+from hudi_jobs.usage import run_meter
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -57,6 +57,6 @@ def command(
 
 
 def _history(view: TableView, endpoint: str | None, region: str | None) -> SchemaHistory:
-    from hudi_operator.cli.base.store_schema import read_schema_history  # noqa: PLC0415 - only a history reads the store
+    from hudi_operator.cli.base.store_reads import read_schema_history  # noqa: PLC0415 - only a history reads the store
 
     return read_schema_history(view.declared("basePath"), s3_options(endpoint, region))

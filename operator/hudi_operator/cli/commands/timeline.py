@@ -16,7 +16,7 @@ from hudi_operator.cli.base.app import program
 from hudi_operator.cli.base.cluster import Place, TableName, cluster_options, in_cluster, without_kind
 from hudi_operator.cli.base.exit_codes import FOUND, OK
 from hudi_operator.cli.base.store import s3_options, store_options
-from hudi_operator.cli.base.store_timeline import print_timelines
+from hudi_operator.cli.base.store_reads import print_timelines
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

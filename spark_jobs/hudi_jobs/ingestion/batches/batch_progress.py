@@ -33,7 +33,7 @@ from hudi_jobs.contract import (
 from hudi_jobs.inline_services.inline_server import InlineServer
 from hudi_jobs.lease.leases import VersionConflict
 from hudi_jobs.lease.stores import TableFiles
-from hudi_jobs.run_usage import driver_usage
+from hudi_jobs.usage.run_usage import driver_usage
 
 _LOOKS_EVERY_SECONDS = 0.1
 _TELLS_EVERY_SECONDS = 2.0

@@ -39,12 +39,12 @@ from hudi_jobs.inline_services.inline_server import InlineServer
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.phases import Phase, reach
-from hudi_jobs.run_usage import run_usage
 from hudi_jobs.spark.failures import DriverStopping, TaskFailed, Unfinished
 from hudi_jobs.spark.jvm import open_sockets
 from hudi_jobs.statistics.renewal import RepeatedRenewal, renew_statistics
 from hudi_jobs.table_services.preparation import roll_back_writes
 from hudi_jobs.table_services.savepoints import held_back_after_writes
+from hudi_jobs.usage.run_usage import run_usage
 
 _LOOKS_EVERY_SECONDS = 1.0
 _MOST_SOCKETS = 500

@@ -11,7 +11,7 @@ import java.nio.file.Path;
  *
  * <p>Inside a container, /sys/fs/cgroup is the group of the container. Elsewhere it is the root of all groups, which counts
  * the whole machine: the root has no cgroup.type in version 2, and a release_agent in version 1. The same rules as in
- * hudi_jobs/container.py.
+ * hudi_jobs/usage/container.py.
  */
 final class ContainerUsage {
 

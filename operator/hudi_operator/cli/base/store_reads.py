@@ -1,4 +1,4 @@
-"""Prints timelines of tables by their paths, for people and for programs.
+"""Reads tables by their paths: prints their timelines, and returns the history of their columns.
 
 Starts without kopf, Kubernetes, pydantic or the S3 client unless needed.
 """
@@ -6,6 +6,7 @@ Starts without kopf, Kubernetes, pydantic or the S3 client unless needed.
 import json
 import sys
 from collections.abc import Sequence
+from itertools import islice
 
 from hudi_jobs.contract.wording import escaped
 from hudi_operator.cli.base.exit_codes import OK, USAGE
@@ -14,6 +15,10 @@ from hudi_operator.storage import S3Options, StorageError, open_filesystem
 from hudi_operator.timeline import ContentCache, Timeline, TimelineError, TimelineReader
 from hudi_operator.timeline.archive import ArchivedTimeline, read_archive
 from hudi_operator.timeline.output import timeline_document, timeline_table
+from hudi_operator.timeline.rules.schema_steps import SchemaHistory, schema_history
+
+MOST_COMMITS = 1_000
+"""The most commits of the active timeline whose schemas are read, the newest first."""
 
 
 def print_timelines(paths: Sequence[str], *, as_json: bool, archived: bool, s3: S3Options) -> int:
@@ -44,3 +49,11 @@ def _read(path: str, *, archived: bool, s3: S3Options, cache: ContentCache) -> t
     filesystem, base = open_filesystem(url_of(path), s3)
     timeline = TimelineReader(filesystem, cache).read(base)
     return timeline, read_archive(filesystem, base, timeline.properties) if archived else None
+
+
+def read_schema_history(path: str, s3: S3Options) -> SchemaHistory:
+    """Return the history of a table's columns; raises `TimelineError` or `StorageError`."""
+    filesystem, base = open_filesystem(url_of(path), s3)
+    reader = TimelineReader(filesystem)
+    commits = list(islice(reader.newest_commits(base, reader.read(base)), MOST_COMMITS))
+    return schema_history(reversed(commits))

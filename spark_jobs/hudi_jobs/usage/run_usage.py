@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 
 from pyspark.sql import SparkSession
 
-from hudi_jobs.container import container_usage
 from hudi_jobs.contract import ExecutorsUsage, RunUsage
 from hudi_jobs.spark.session import java_class
+from hudi_jobs.usage.container import container_usage
 
 _PLUGINS = "spark.plugins"
 _PLUGIN = "io.hudioperator.usage.UsagePlugin"

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract.run_progress import ProgressUnit, RunPhase, RunProgress, encode_run_progress
-from hudi_jobs.run_usage import bytes_moved
+from hudi_jobs.usage.run_usage import bytes_moved
 
 _MEASURES_EVERY_SECONDS = 5.0
 _STAGES_READ = 64
