@@ -32,7 +32,7 @@ from hudi_operator.timeline.facts import early_compaction, moved_instant_of, rea
 from hudi_operator.timeline.files.reading import ReadBudget
 from hudi_operator.timeline.files.times import dated_names
 from hudi_operator.timeline.model import Problem
-from hudi_operator.timeline.reader import commit_problem
+from hudi_operator.timeline.table_reader import commit_problem
 
 REQUESTS = 20
 """The most requests for a table whose timeline took no more than half of them."""

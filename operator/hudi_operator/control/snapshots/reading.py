@@ -50,9 +50,9 @@ from hudi_operator.timeline import (
 )
 from hudi_operator.timeline.content.plans import PlanSummary
 from hudi_operator.timeline.facts import read_facts, read_metadata_table
-from hudi_operator.timeline.reader import commit_problem, completed_commits
 from hudi_operator.timeline.rules.changes import completed_changes
 from hudi_operator.timeline.rules.file_sizes import SMALL_FILE_LIMIT, FileSummary, summarise_files
+from hudi_operator.timeline.table_reader import commit_problem, completed_commits
 
 
 def read_owner(filesystem: FileSystem, base: Location) -> tuple[OwnerRecord | None, str]:
