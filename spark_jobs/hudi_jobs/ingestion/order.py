@@ -1,8 +1,6 @@
 """Applies a source's order of rows and its deletes, which Hudi does not learn by itself."""
 
 from collections.abc import Collection
-from functools import reduce
-from operator import or_
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
@@ -21,7 +19,7 @@ from pyspark.sql.types import (
 from hudi_jobs.contract import FailureReason, IngestionTask, TableDefinition, WriteOperation
 from hudi_jobs.contract.table.index import obstacles
 from hudi_jobs.ingestion.rows import IS_DELETED, SEQUENCE, SourceRows
-from hudi_jobs.ingestion.rules.columns import PartitionStyle, never, without_key
+from hudi_jobs.ingestion.rules.columns import PartitionStyle, any_of, never, without_key
 from hudi_jobs.ingestion.rules.quality import Counts
 from hudi_jobs.schemas.types import column_named
 from hudi_jobs.spark.failures import TaskFailed
@@ -155,7 +153,7 @@ def last_of_each(
     latest = [one.desc() for one in ordering] if one_of_each else []
     alive = [sf.col(IS_DELETED).asc()] if IS_DELETED in frame.columns else []
     window = Window.partitionBy(*same).orderBy(_ASIDE, *latest, sf.col(SEQUENCE).desc(), *alive)
-    aside = without_key(frame.schema, definition.record_key) | unwritable
+    aside = any_of(without_key(frame.schema, definition.record_key)) | unwritable
     ranked = frame.withColumn(_ASIDE, aside).withColumn(_RANK, sf.row_number().over(window))
     return ranked.where((sf.col(_RANK) == 1) | sf.col(_ASIDE)).drop(_RANK, _ASIDE, SEQUENCE)
 
@@ -173,10 +171,10 @@ def with_mark_of_deletes(frame: DataFrame, table: StructType) -> DataFrame:
     return frame.withColumn(IS_DELETED, never())
 
 
-def lost_deletes(definition: TableDefinition) -> Column:
-    """Return the condition for a delete without a partition, which would delete nothing."""
-    unknown = reduce(or_, (column_named(name).isNull() for name in definition.partition_by), never())
-    return sf.col(IS_DELETED).eqNullSafe(~never()) & unknown
+def lost_deletes(definition: TableDefinition) -> dict[str, Column]:
+    """Return for each partition column the condition for a delete without its value, which would delete nothing."""
+    is_delete = sf.col(IS_DELETED).eqNullSafe(~never())
+    return {name: is_delete & column_named(name).isNull() for name in definition.partition_by}
 
 
 def _is_global(definition: TableDefinition) -> bool:

@@ -23,7 +23,7 @@ from hudi_jobs.ingestion.order import (
     require_marks,
     with_mark_of_deletes,
 )
-from hudi_jobs.ingestion.rows import IS_DELETED, SEQUENCE, SourceRows
+from hudi_jobs.ingestion.rows import IS_DELETED, PLACE, SEQUENCE, SourceRows
 from hudi_jobs.ingestion.rules.columns import (
     PartitionStyle,
     ambiguous_keys,
@@ -43,10 +43,10 @@ from hudi_jobs.ingestion.rules.quality import (
     keep,
     observed,
     observed_faults,
-    quarantine,
     refuse,
     without_order,
 )
+from hudi_jobs.ingestion.rules.quarantine import quarantine
 from hudi_jobs.query.rules import PlanReader, QueryRules, require_parsable, too_large
 from hudi_jobs.query.session import bare_session
 from hudi_jobs.schemas.columns import require_names
@@ -159,7 +159,13 @@ class RowChecks:
         bad = self._set_aside(counts, rows, (kept, faults)) if counts.bad else ""
         remark = f"{bad} {remark} {partitions_unread(self.table, self.table_schema, self._roles)}".strip()
         good = kept.where(~faults.any) if counts.unwritable else kept
+        good = good.drop(*self._places(rows))
         return CheckedRows(with_comments(good, self._declared), counts, one_of_each, remark)
+
+    def _places(self, rows: SourceRows) -> set[str]:
+        """Return the column with the origin of each row, if a quarantine needs it; the rows of a query have none."""
+        is_wanted = self.task.bad_records is BadRecordPolicy.QUARANTINE and self.task.transform_sql is None
+        return {PLACE} if is_wanted and rows.knows_places else set()
 
     def _fit(self, rows: SourceRows) -> _Fitted:
         """Return the rows in the types of the table, without unused registered schemas that do not fit.
@@ -187,7 +193,7 @@ class RowChecks:
         raise refused
 
     def _conformed(self, rows: SourceRows) -> _Fitted:
-        view = observed(rows)
+        view = observed(rows.with_places() if self._places(rows) else rows)
         made = apply_transform(self.context.spark, view, self.task.transform_sql)
         require_distinct_names(made.schema)
         own = computed(view, made, (*self.definition.record_key, IS_DELETED)) if rows.deletes else frozenset()
@@ -210,7 +216,7 @@ class RowChecks:
         return None if self.task.operation is WriteOperation.DELETE else self.definition.declared
 
     def _as_declared(self, frame: DataFrame, declared: DeclaredSchema, rows: SourceRows) -> tuple[DataFrame, str]:
-        marks = {IS_DELETED, *({SEQUENCE} if rows.ordered else ())}
+        marks = {IS_DELETED, *({SEQUENCE} if rows.ordered else ()), *self._places(rows)}
         # Other rules find rows without a key or an ordering value.
         checked = {*self.definition.record_key, *self.definition.ordering_fields}
         found = fitted(frame, declared, marks=marks, checked=checked, deleted=IS_DELETED)
@@ -229,7 +235,7 @@ class RowChecks:
         """
         with rows.reading():
             counts = count_unparsable(rows)
-        nothing = (rows.parsed, Faults(~never(), never(), never()))
+        nothing = (rows.parsed, Faults({self.definition.record_key[0]: ~never()}, {}, {}))
         bad = self._set_aside(counts, rows, nothing) if counts.bad else ""
         if self.table_schema is None and self.must_be_kept and not counts.bad:
             raise TaskFailed(
@@ -258,15 +264,15 @@ class RowChecks:
         unordered = without_order(self.definition.ordering_fields if is_ordered else ())
         ambiguous = ambiguous_keys(schema, self.definition.record_key)
         misplaced_rows = self._misplaced(schema, deletes=deletes)
-        if self._declared is None:
-            return Faults(keyless, misplaced_rows, unordered, ambiguous)
-        return Faults.of_fit_rows(keyless, misplaced_rows, unordered, ambiguous, unfit=is_unfit(frame))
+        faults = Faults(keyless, misplaced_rows, unordered, ambiguous)
+        return faults if self._declared is None else faults.beside_unfit(is_unfit(frame))
 
-    def _misplaced(self, schema: StructType, *, deletes: bool) -> Column:
-        """Return the condition of rows outside of any partition; the gate lets no column of keys change its type."""
+    def _misplaced(self, schema: StructType, *, deletes: bool) -> dict[str, Column]:
+        """Return the conditions of rows outside of any partition; the gate lets no column of keys change its type."""
         definition, style = self.definition, PartitionStyle.of(self.table)
-        lost = lost_deletes(definition) if deletes else never()
-        return misplaced(schema, definition.partition_by, style) | lost
+        found = misplaced(schema, definition.partition_by, style)
+        lost = lost_deletes(definition) if deletes else {}
+        return found | {name: found.get(name, never()) | one for name, one in lost.items()}
 
     def _require_columns(self, schema: StructType) -> None:
         definition = self.definition
@@ -291,13 +297,13 @@ class RowChecks:
             assert isinstance(stored, StructType), "a row stays a row"
             frame = cast(frame, stored)
         if self.task.operation is not WriteOperation.DELETE:
-            written = [field for field in frame.schema if field.name not in {SEQUENCE, UNFIT}]
+            written = [field for field in frame.schema if field.name not in {SEQUENCE, UNFIT, *self._places(rows)}]
             require_writable(StructType(written), self._roles, self.table_schema)
         if self.table_schema is None:
             return frame
         if self.task.operation is not WriteOperation.DELETE:
             frame = with_mark_of_deletes(frame, self.table_schema)
-        marks = {UNFIT, *({SEQUENCE} if rows.ordered else ())}
+        marks = {UNFIT, *({SEQUENCE} if rows.ordered else ()), *self._places(rows)}
         incoming = StructType([field for field in frame.schema if field.name not in marks])
         conforms = conform_keys if self.task.operation is WriteOperation.DELETE else conform
         kind = conforms(self.table_schema, incoming, Rules.of(definition, self.task.schema_evolution))

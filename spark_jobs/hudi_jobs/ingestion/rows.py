@@ -5,7 +5,7 @@ import binascii
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark import StorageLevel
@@ -64,6 +64,9 @@ SEQUENCE = "_sequence"
 
 The transform's view has it too, so that the transform may keep it or compute its own.
 """
+
+PLACE = "_corrupt_place"
+"""Column with a row's origin, carried to the quarantine; never written to the table."""
 
 IS_DELETED = "_hoodie_is_deleted"
 """Hudi's own column for deletes: true for a row that deletes its record in an upsert."""
@@ -145,6 +148,19 @@ class SourceRows:
         """Columns that only describe rows; the column of files is hidden."""
         origin = None if self.origin is None or self.origin.column not in self.frame.columns else self.origin.column
         return {origin, self.passed_over}
+
+    @property
+    def knows_places(self) -> bool:
+        """Whether `with_places` adds the column; a source may have a column of this name itself."""
+        return self.origin is not None and PLACE not in self.frame.columns
+
+    def with_places(self) -> "SourceRows":
+        """Return the rows with `PLACE`, if the source knows the origin of its rows."""
+        if self.origin is None or not self.knows_places:
+            return self
+        known = self.origin.column in self.frame.columns
+        place = column_named(self.origin.column) if known else sf.nullif(sf.input_file_name(), sf.lit(""))
+        return replace(self, frame=self.frame.withColumn(PLACE, place))
 
     @property
     def corrupt(self) -> DataFrame | None:

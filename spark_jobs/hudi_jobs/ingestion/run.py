@@ -30,10 +30,8 @@ from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress, r
 from hudi_jobs.ingestion.row_checks import RowChecks
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.rules.columns import explained, roles_of
-from hudi_jobs.ingestion.rules.quality import (
-    Counts,
-    require_quarantine,
-)
+from hudi_jobs.ingestion.rules.quality import Counts
+from hudi_jobs.ingestion.rules.quarantine import require_quarantine
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.lease.leases import Lease

@@ -8,6 +8,7 @@ import pytest
 from tests.spark_jobs.trials import crossed, sampled
 
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, Outcome, TaskResult
+from hudi_jobs.ingestion.rows import PLACE
 from hudi_operator.control.snapshots.reading import NO_QUESTIONS, read_snapshot
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader
@@ -131,6 +132,7 @@ def test_quarantined_rows_are_kept_beside_the_table(lake: Any, table_type: str) 
     assert sorted(row["record"] for row in unreadable) == ["2", "x,UA,7"]
     assert all(row["source_file"].endswith("/in/a.csv") for row in unreadable)
     assert [json.loads(row["record"]) for row in keyless] == [{"carrier": "UA", "delay": 7}]
+    assert "id 2" in result.message, "by the name of the column: one key is missing, one is no number"
     assert lake.ingest(**TYPED, **policy).outcome is Outcome.NOTHING_TO_DO
 
 
@@ -160,6 +162,61 @@ def test_a_file_of_bad_rows_only_still_moves_the_checkpoint(
     assert (result.outcome, result.rows_quarantined) == (Outcome.SUCCEEDED, 2), result
     assert lake.rows() == ([(1, "AA", 5), (2, "UA", 7)] if created else [])
     assert lake.ingest(files=source, **policy).outcome is Outcome.NOTHING_TO_DO
+
+
+@crossed(
+    ("table_type", ["CopyOnWrite", "MergeOnRead"]),
+    ("form", ["csv", "json", "parquet", "avro", "orc"]),
+    ("operation", ["Upsert", "BulkInsert"]),
+)
+def test_each_row_that_cannot_be_written_names_its_file_column_and_cause(
+    lake: Any, form: str, table_type: str, operation: str
+) -> None:
+    lake.table = {"type": table_type, "recordKey": ["a", "b"], "partitionBy": ["p"], "orderingFields": ["at", "n"]}
+    rows = "('1', 'x', 'p', 1, 1), (NULL, 'x', 'p', 1, 1), ('2', NULL, 'p', 1, 1), ('', '', 'p', 1, 1)"
+    more = "('__null__', 'y', 'p', 1, 1), ('3', 'x', '/a', 1, 1), ('4', 'x', 'p', 1, NULL)"
+    source = lake.spark.sql(f"SELECT a, b, p, at, n FROM VALUES {rows}, {more} t(a, b, p, at, n)").coalesce(1)
+    options = {"header": "true"} if form == "csv" else {}
+    for folder in ("in/first", "in/odd name é+%20"):
+        source.write.format(form).options(**options).save(f"{lake.folder}/{folder}")
+    ddl = "a STRING, b STRING, p STRING, at INT, n INT" if form in {"csv", "json"} else None
+    files = {"format": form, "options": options, **({"schemaDdl": ddl} if ddl else {})}
+    policy = {"badRecords": "Quarantine", "quarantinePath": f"{lake.root}/quarantine"}
+    result = lake.ingest(files=files, operation=operation, **policy, run="run-a")
+    assert (result.outcome, result.rows_quarantined) == (Outcome.SUCCEEDED, 12), result
+    assert "Bad rows by column: a 6, b 2, n 2, p 2." in result.message
+    found = [json.loads(line) for file in lake.folder.glob("quarantine/**/part-*") for line in file.open()]
+    causes = sorted((one["column"], one["reason"]) for one in found)
+    assert causes == sorted(
+        2
+        * [
+            ("a", "no record key"),
+            ("a", "no record key"),
+            ("b", "no record key"),
+            ("a", "a record key that others may have"),
+            ("p", "no partition inside the table"),
+            ("n", "no ordering value"),
+        ]
+    )
+    assert sum("/in/first/" in one["source_file"] for one in found) == 6
+    assert all(one["source_file"].startswith("file:/") for one in found)
+    assert set(lake.rows("a", "b", "p", "at", "n")) == {("1", "x", "p", 1, 1)}
+
+
+def test_rows_of_a_transform_name_column_and_cause_alone(lake: Any) -> None:
+    lake.put("a.csv", GOOD)
+    sql = "SELECT NULLIF(id, '1') AS id, carrier FROM source"
+    policy = {"badRecords": "Quarantine", "quarantinePath": f"{lake.root}/quarantine"}
+    assert lake.ingest(transformSql=sql, **policy, run="run-a").rows_quarantined == 1
+    (file,) = lake.folder.glob("quarantine/run-a/flights/no-record-key/part-*")
+    assert json.loads(file.read_text()) == {"column": "id", "reason": "no record key", "record": '{"carrier":"AA"}'}
+
+
+def test_column_with_the_name_of_the_mark_is_written_like_any_other(lake: Any) -> None:
+    lake.put("a.csv", f"id,{PLACE}\n1,gate\n")
+    policy = {"badRecords": "Quarantine", "quarantinePath": f"{lake.root}/quarantine"}
+    assert lake.ingest(**policy).outcome is Outcome.SUCCEEDED
+    assert lake.rows("id", PLACE) == [("1", "gate")]
 
 
 def test_quarantine_needs_a_path(lake: Any) -> None:
@@ -215,7 +272,9 @@ def test_a_row_without_an_ordering_value_is_refused_or_quarantined(lake: Any, ta
     result = lake.ingest(**TYPED, **policy, run="run-a")
     assert (result.outcome, result.rows_read, result.rows_quarantined) == (Outcome.SUCCEEDED, 2, 1), result
     (file,) = lake.folder.glob("quarantine/run-a/flights/no-ordering-value/part-*")
-    assert json.loads(file.read_text()) == {"reason": "no ordering value", "record": '{"id":2,"carrier":"UA"}'}
+    told = json.loads(file.read_text())
+    assert told.pop("source_file").endswith("/in/a.csv")
+    assert told == {"column": "delay", "reason": "no ordering value", "record": '{"id":2,"carrier":"UA"}'}
     lake.put("b.csv", "id,carrier,delay\n1,BB,6\n2,UA,3\n")
     assert lake.ingest(**TYPED, **policy).outcome is Outcome.SUCCEEDED
     assert lake.rows() == [(1, "BB", 6), (2, "UA", 3)]

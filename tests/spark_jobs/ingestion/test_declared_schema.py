@@ -123,6 +123,7 @@ def test_values_of_typed_files_that_do_not_fit_are_bad_rows_with_their_own_value
         ("id", 5000000000),
     ]
     assert [one["reason"] for one in quarantined(lake, "no-record-key")] == ["no record key"]
+    assert all("/in/a/part-" in one["source_file"] for one in found)
 
 
 def test_a_type_that_cannot_hold_the_values_is_refused_as_a_whole(lake: Any) -> None:

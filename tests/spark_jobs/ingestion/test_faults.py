@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import Location
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, Origin, SourceRows
-from hudi_jobs.ingestion.rules.columns import never
-from hudi_jobs.ingestion.rules.quality import Counts, Faults, quarantine, refuse
+from hudi_jobs.ingestion.rules.quality import Counts, Faults, refuse
+from hudi_jobs.ingestion.rules.quarantine import quarantine
 from hudi_jobs.spark.failures import TaskFailed
 
 pytestmark = pytest.mark.spark
@@ -37,7 +37,7 @@ def test_faults_are_no_column_of_the_source(spark: SparkSession) -> None:
 
 def test_a_failed_run_names_file_column_and_cause_of_bad_rows(spark: SparkSession) -> None:
     source = rows(spark)
-    nothing = Faults(keyless=never(), misplaced=never(), unordered=never())
+    nothing = Faults(keyless={}, misplaced={}, unordered={})
     with pytest.raises(TaskFailed) as raised:
         refuse(Counts(read=5, corrupt=4, keyless=0), source, (source.parsed, nothing))
     assert raised.value.message.startswith(
@@ -47,11 +47,12 @@ def test_a_failed_run_names_file_column_and_cause_of_bad_rows(spark: SparkSessio
 
 
 def test_column_with_two_kinds_of_bad_rows_is_told_with_the_sum(spark: SparkSession, tmp_path: Path) -> None:
-    counts = Counts(read=9, corrupt=4, keyless=1, ambiguous={"n\x1b": 3, "other": 0})
+    counts = Counts(read=9, corrupt=4, keyless=3)
     source = rows(spark)
-    faults = Faults(keyless=never(), misplaced=never(), unordered=never())
-    told = quarantine(counts, source, (source.parsed, faults), Location.parse(str(tmp_path)))
-    assert told == "Bad rows by column: n\\x1b 5, whole row 2, record key 1."
+    keyless = spark.createDataFrame([(None,)] * 3, "`n\x1b` INT")
+    faults = Faults(keyless={"n\x1b": keyless["n\x1b"].isNull()}, misplaced={}, unordered={})
+    told = quarantine(counts, source, (keyless, faults), Location.parse(str(tmp_path)))
+    assert told == "Bad rows by column: n\\x1b 5, whole row 2."
 
 
 def test_quarantined_rows_hold_file_column_and_cause(spark: SparkSession, tmp_path: Path) -> None:

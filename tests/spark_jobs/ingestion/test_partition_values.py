@@ -10,7 +10,7 @@ import pytest
 from tests.spark_jobs.trials import sampled
 
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Outcome
-from hudi_jobs.ingestion.rules.columns import PartitionStyle, misplaced
+from hudi_jobs.ingestion.rules.columns import PartitionStyle, any_of, misplaced
 
 pytestmark = pytest.mark.spark
 
@@ -77,13 +77,13 @@ def test_a_value_is_misplaced_when_it_makes_no_folder_of_its_own(
     spark: Any, style: PartitionStyle, bad: list[str], good: list[str | None]
 ) -> None:
     frame = spark.createDataFrame([(value,) for value in [*bad, *good]], "part STRING")
-    wrong = frame.where(misplaced(frame.schema, ["part"], style)).collect()
+    wrong = frame.where(any_of(misplaced(frame.schema, ["part"], style))).collect()
     assert sorted(row["part"] for row in wrong) == sorted(bad)
 
 
 def test_a_colon_is_taken_for_a_scheme_only_in_the_first_partition(spark: Any) -> None:
     frame = spark.createDataFrame([("a", "12:00"), ("12:00", "a")], "part STRING, time STRING")
-    wrong = frame.where(misplaced(frame.schema, ["part", "time"], PartitionStyle())).collect()
+    wrong = frame.where(any_of(misplaced(frame.schema, ["part", "time"], PartitionStyle()))).collect()
     assert [tuple(row) for row in wrong] == [("12:00", "a")]
 
 
@@ -99,12 +99,14 @@ def test_a_colon_is_taken_for_a_scheme_only_in_the_first_partition(spark: Any) -
 def test_of_several_partitions_none_may_look_like_two(spark: Any, style: PartitionStyle, wrong: list[int]) -> None:
     rows = [(0, "a=b", "c", 1), (1, "a/b", "c", 1), (2, "a/c=b", "c", 1), (3, "a", "b=c/d/e=1", 1), (4, None, "", None)]
     frame = spark.createDataFrame(rows, "nth INT, p STRING, c STRING, e INT")
-    assert [row["nth"] for row in frame.where(misplaced(frame.schema, ["p", "c", "e"], style)).collect()] == wrong
+    assert [
+        row["nth"] for row in frame.where(any_of(misplaced(frame.schema, ["p", "c", "e"], style))).collect()
+    ] == wrong
 
 
 def test_numbers_and_dates_are_never_misplaced(spark: Any) -> None:
     frame = spark.sql("SELECT 1 AS a, DATE'2026-01-01' AS b, true AS c, 1.5 AS d")
-    assert frame.where(misplaced(frame.schema, ["a", "b", "c", "d"], PartitionStyle())).count() == 0
+    assert misplaced(frame.schema, ["a", "b", "c", "d"], PartitionStyle()) == {}
 
 
 def test_a_hostile_partition_value_fails_the_run_before_anything_is_written(lake: Any) -> None:
@@ -137,7 +139,8 @@ def test_hostile_partition_values_are_set_aside_and_all_others_come_back_as_they
         json.loads(row.value) for row in lake.spark.read.text(f"{lake.root}/bad/run-1/flights/no-partition").collect()
     ]
     assert sorted(json.loads(one["record"])["part"] for one in set_aside) == sorted(map(str, HOSTILE))
-    assert {one["reason"] for one in set_aside} == {"no partition inside the table"}
+    assert {(one["column"], one["reason"]) for one in set_aside} == {("part", "no partition inside the table")}
+    assert all(one["source_file"].endswith("/in/hostile.json") for one in set_aside)
 
 
 def test_a_table_that_encodes_its_partitions_keeps_every_value(lake: Any) -> None:

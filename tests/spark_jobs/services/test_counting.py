@@ -35,8 +35,8 @@ def source(spark: SparkSession, *, good: int = ROWS) -> SourceRows:
 def kept(spark: SparkSession, rows: SourceRows, sql: str | None) -> tuple[DataFrame, Counts]:
     """Do with the rows what a run does; return what is kept, and what was counted."""
     frame = apply_transform(spark, observed(rows), sql)
-    faults = Faults(without_key(frame.schema, DEFINITION.record_key), misplaced=never(), unordered=never())
-    frame = last_of_each(observed_faults(frame, faults), DEFINITION, TASK, faults.misplaced)
+    faults = Faults(without_key(frame.schema, DEFINITION.record_key), misplaced={}, unordered={})
+    frame = last_of_each(observed_faults(frame, faults), DEFINITION, TASK, never())
     return keep(rows, frame, faults, shuffled=True)
 
 

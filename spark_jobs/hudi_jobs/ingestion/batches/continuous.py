@@ -32,7 +32,7 @@ from hudi_jobs.contract import (
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.exclusive import with_lease
 from hudi_jobs.ingestion.batches.batch_progress import MadeInstants, ProgressWriter
-from hudi_jobs.ingestion.rules.quality import require_quarantine
+from hudi_jobs.ingestion.rules.quarantine import require_quarantine
 from hudi_jobs.ingestion.run import OpenedTable, ingest_once
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.inline_services.inline_server import InlineServer

@@ -9,7 +9,7 @@ Hudi 1.2.0 joins the columns of a record key without an escape: `k1:a,k2:b,k2:c`
 ('a', 'b,k2:c').
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
@@ -92,19 +92,26 @@ def require_zones(context: TaskContext, table: HudiTable | None, schema: StructT
             require_utc(shown if alone else None, table.base_path, name)
 
 
-def misplaced(schema: StructType, partition_by: Sequence[str], style: PartitionStyle) -> Column:
-    """Return the condition that a row's partition is no separate folder inside the table.
+def any_of(conditions: Mapping[str, Column]) -> Column:
+    """Return the condition that one of the conditions by column holds."""
+    return reduce(or_, conditions.values(), never())
+
+
+def misplaced(schema: StructType, partition_by: Sequence[str], style: PartitionStyle) -> dict[str, Column]:
+    """Return for each column the condition that its value gives a row no separate folder inside the table.
 
     A missing value is in the default partition. Types other than text always make plain names.
     """
     plain = [name for name in partition_by if not style.is_time(name)]
     texts = [name for name in plain if isinstance(schema[name].dataType, StringType | BinaryType)]
-    conditions = [_is_misplaced(name, style, partition_by) for name in texts]
+    conditions = {name: _is_misplaced(name, style, partition_by) for name in texts}
     if style.slashed and not style.named and len(partition_by) == 1:
-        conditions += [sf.coalesce(~column_named(name).cast("string").rlike(_DAY), never()) for name in plain]
+        for name in plain:
+            is_no_day = sf.coalesce(~column_named(name).cast("string").rlike(_DAY), never())
+            conditions[name] = conditions.get(name, never()) | is_no_day
     if style.times is not None:
-        conditions += [style.times.misplaced(name, schema[name].dataType) for name in style.times.columns]
-    return reduce(or_, conditions) if conditions else never()
+        conditions |= {name: style.times.misplaced(name, schema[name].dataType) for name in style.times.columns}
+    return conditions
 
 
 def _is_misplaced(name: str, style: PartitionStyle, partition_by: Sequence[str]) -> Column:
@@ -129,15 +136,15 @@ NOTHING = ("__null__", "__empty__")
 """Hudi's text in a key of several columns for a column without a value (`KeyGenUtils`)."""
 
 
-def without_key(schema: StructType, keys: Sequence[str]) -> Column:
-    """Return the condition that a row's record key is not whole.
+def without_key(schema: StructType, keys: Sequence[str]) -> dict[str, Column]:
+    """Return for each column the condition that it lacks its part of a row's record key.
 
-    A null part is never whole; Hudi also refuses a key with only empty texts.
+    A null part is never whole; Hudi also refuses a key with only empty texts, which the first column stands for.
     """
-    parts = [column_named(name).isNull() for name in keys]
+    parts = {name: column_named(name).isNull() for name in keys}
     if all(isinstance(schema[name].dataType, StringType) for name in keys):
-        parts.append(reduce(and_, (column_named(name) == "" for name in keys)))
-    return reduce(or_, parts)
+        parts[keys[0]] |= reduce(and_, (column_named(name) == "" for name in keys))
+    return parts
 
 
 def ambiguous_keys(schema: StructType, keys: Sequence[str]) -> dict[str, Column]:

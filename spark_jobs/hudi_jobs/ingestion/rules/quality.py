@@ -11,21 +11,19 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import or_
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as sf
 from pyspark.sql.types import BooleanType
 
-from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, Location
+from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.wording import shortened
-from hudi_jobs.ingestion.rows import BINARY, CORRUPT_RECORD, FAULT, IS_DELETED, UNREADABLE, SourceRows
-from hudi_jobs.ingestion.rules.columns import never
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, SourceRows
+from hudi_jobs.ingestion.rules.columns import any_of, never
 from hudi_jobs.schemas.declared import UNFIT
 from hudi_jobs.schemas.types import column_named
-from hudi_jobs.spark.failures import TaskFailed, stage
+from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.spark.jvm import fill_cache, in_shuffle_files, query_execution
 
 _MOST_EXAMPLES = 3
@@ -74,30 +72,35 @@ class Counts:
 
 @dataclass(frozen=True)
 class Faults:
-    """The conditions of rows that are not written: no whole key, no partition in the table, no ordering value.
+    """The conditions, by column, of rows that are not written: no whole key, no partition, no ordering value.
 
-    `ambiguous` maps columns of the key to the condition that another row may have the same key. A row that is `unfit`
-    for the declared columns meets no other condition: each bad row counts once.
+    `ambiguous` are the conditions that another row may have the same key. A row that is `unfit` for the declared
+    columns meets no other condition: each bad row counts once.
     """
 
-    keyless: Column
-    misplaced: Column
-    unordered: Column
+    keyless: Mapping[str, Column]
+    misplaced: Mapping[str, Column]
+    unordered: Mapping[str, Column]
     ambiguous: Mapping[str, Column] = field(default_factory=dict)
     unfit: Column = field(default_factory=never)
 
-    @classmethod
-    def of_fit_rows(
-        cls, keyless: Column, misplaced: Column, unordered: Column, ambiguous: Mapping[str, Column], *, unfit: Column
-    ) -> "Faults":
+    def beside_unfit(self, unfit: Column) -> "Faults":
         """Return the conditions, each for rows that fit the declared columns."""
-        fit = {name: ~unfit & one for name, one in ambiguous.items()}
-        return cls(~unfit & keyless, ~unfit & misplaced, ~unfit & unordered, fit, unfit)
+
+        def fit(conditions: Mapping[str, Column]) -> dict[str, Column]:
+            return {name: ~unfit & one for name, one in conditions.items()}
+
+        return Faults(fit(self.keyless), fit(self.misplaced), fit(self.unordered), fit(self.ambiguous), unfit)
+
+    @property
+    def has_no_key(self) -> Column:
+        """Whether a row's record key is not whole."""
+        return any_of(self.keyless)
 
     @property
     def ambiguous_in(self) -> dict[str, Column]:
         """Whether the first ambiguous column in a row's whole key is this column."""
-        found, before = {}, self.keyless
+        found, before = {}, self.has_no_key
         for name, condition in self.ambiguous.items():
             found[name] = ~before & condition
             before |= condition
@@ -106,27 +109,27 @@ class Faults:
     @property
     def unidentified(self) -> Column:
         """Whether a row has no record key of its own."""
-        return reduce(or_, self.ambiguous.values(), self.keyless)
+        return self.has_no_key | any_of(self.ambiguous)
 
     @property
     def only_misplaced(self) -> Column:
         """Whether a row has a record key of its own and no partition: each bad row counts once."""
-        return ~self.unidentified & self.misplaced
+        return ~self.unidentified & any_of(self.misplaced)
 
     @property
     def only_unordered(self) -> Column:
         """Whether a row has a key and a partition, and no ordering value."""
-        return ~self.unidentified & ~self.misplaced & self.unordered
+        return ~self.unidentified & ~any_of(self.misplaced) & any_of(self.unordered)
 
     @property
     def any(self) -> Column:
         """Whether a row is not written."""
-        return self.unidentified | self.misplaced | self.unordered | self.unfit
+        return self.unidentified | any_of(self.misplaced) | any_of(self.unordered) | self.unfit
 
 
-def without_order(names: Sequence[str]) -> Column:
-    """Return the condition that a row lacks a value in an ordering column."""
-    return reduce(or_, (column_named(name).isNull() for name in names), never())
+def without_order(names: Sequence[str]) -> dict[str, Column]:
+    """Return for each ordering column the condition that a row lacks its value."""
+    return {name: column_named(name).isNull() for name in names}
 
 
 def observed(rows: SourceRows) -> DataFrame:
@@ -140,7 +143,7 @@ def observed_faults(frame: DataFrame, faults: Faults) -> DataFrame:
     deleting = sf.when(sf.col(IS_DELETED), 1) if has_deletes else sf.lit(None)
     return frame.observe(
         _KEPT,
-        sf.count(sf.when(faults.keyless, 1)).alias("keyless"),
+        sf.count(sf.when(faults.has_no_key, 1)).alias("keyless"),
         sf.count(sf.when(faults.only_misplaced, 1)).alias("misplaced"),
         sf.count(sf.when(faults.only_unordered, 1)).alias("unordered"),
         sf.count(deleting).alias("deleting"),
@@ -211,10 +214,10 @@ def refuse(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults
         )
     if counts.unfit:
         frame, faults = unwritable
-        found = _by_column(frame.where(faults.unfit), UNFIT)
+        found = by_column(frame.where(faults.unfit), sf.col(UNFIT)["column"])
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
-            f"{counts.unfit:,} of {counts.read:,} rows do not fit schema.columns. {_columns_told(found)} Correct the "
+            f"{counts.unfit:,} of {counts.read:,} rows do not fit schema.columns. {columns_told(found)} Correct the "
             "source, convert the values in the transform, or set the policy for bad records to Quarantine.",
         )
     if counts.keyless:
@@ -252,74 +255,19 @@ def _refuse_ambiguous(name: str, number: int, read: int) -> None:
         )
 
 
-def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults] | None, folder: Location) -> str:
-    """Copy the bad rows below a folder as JSON lines of their origin, reason and record.
-
-    Another write of the same run replaces the folder's content, so nothing is doubled within a run. Returns how many
-    rows each column made bad, as a sentence.
-    """
-    columns = Counter[str]()
-    with stage(f"The quarantine {folder.url} cannot be written", otherwise=FailureReason.INTERNAL_ERROR):
-        corrupt = rows.corrupt
-        if counts.corrupt and corrupt is not None:
-            said = [sf.col(FAULT)["column"].alias("column"), _cause(rows).alias("reason")]
-            if rows.origin is not None and rows.origin.before_base64 is not None:
-                said.append(sf.lit(rows.origin.before_base64).alias(BINARY))
-            *origin, _, record = corrupt.columns
-            _save(corrupt.select(*origin, *said, record), (folder / UNREADABLE).url)
-            columns = _by_column(corrupt, FAULT)
-        if unwritable is None:
-            return _columns_told(columns)
-        frame, faults = unwritable
-        if counts.unfit:
-            unfit, fault = frame.where(faults.unfit), sf.col(UNFIT)
-            told = [fault["column"].alias("column"), fault["cause"].alias("reason"), fault["record"].alias("record")]
-            _save(unfit.select(*told), (folder / "not-as-declared").url)
-            columns.update(_by_column(unfit, UNFIT))
-        if counts.keyless:
-            _save(_records(frame.where(faults.keyless), "no record key"), (folder / "no-record-key").url)
-        if any(counts.ambiguous.values()):
-            bad = _records(frame.where(~faults.keyless & faults.unidentified), "a record key that others may have")
-            _save(bad, (folder / "ambiguous-record-key").url)
-        if counts.misplaced:
-            bad = _records(frame.where(faults.only_misplaced), "no partition inside the table")
-            _save(bad, (folder / "no-partition").url)
-        if counts.unordered:
-            bad = _records(frame.where(faults.only_unordered), "no ordering value")
-            _save(bad, (folder / "no-ordering-value").url)
-    columns.update(counts.ambiguous)
-    columns.update({"record key": counts.keyless, "partition": counts.misplaced, "ordering column": counts.unordered})
-    return _columns_told(columns)
-
-
-def _by_column(corrupt: DataFrame, fault: str) -> Counter[str]:
+def by_column(corrupt: DataFrame, name: Column) -> Counter[str]:
     """Return bad rows by the column in their fault; `whole row` where no column is known."""
-    column = sf.coalesce(sf.col(fault)["column"], sf.lit("whole row"))
+    column = sf.coalesce(name, sf.lit("whole row"))
     found = corrupt.groupBy(column.alias("column")).agg(sf.count(sf.lit(1)).alias("rows"))
     most = found.orderBy(sf.desc("rows"), "column").limit(_COLUMNS_TOLD + 1).collect()
     return Counter({str(row["column"]): int(row["rows"]) for row in most})
 
 
-def _columns_told(columns: Mapping[str, int]) -> str:
+def columns_told(columns: Mapping[str, int]) -> str:
+    """Return a sentence with the columns that made the most rows bad."""
     most = sorted(((rows, name) for name, rows in columns.items() if rows), key=lambda one: (-one[0], one[1]))
     told = [f"{shortened(name, _LONGEST_NAME)} {rows:,}" for rows, name in most[:_COLUMNS_TOLD]]
     return f"Bad rows by column: {', '.join(told)}{', and others' * (len(most) > _COLUMNS_TOLD)}."
-
-
-def _records(frame: DataFrame, reason: str) -> DataFrame:
-    return frame.drop(UNFIT).select(sf.lit(reason).alias("reason"), sf.to_json(sf.struct("*")).alias("record"))
-
-
-def require_quarantine(task: IngestionTask) -> None:
-    """Raise `TaskFailed` for a policy without its path."""
-    if task.bad_records is BadRecordPolicy.QUARANTINE and not task.quarantine_path:
-        raise TaskFailed(
-            FailureReason.INVALID_REQUEST, "The policy for bad records is Quarantine, but no quarantine path is given."
-        )
-
-
-def _cause(rows: SourceRows) -> Column:
-    return sf.coalesce(sf.col(FAULT)["cause"], sf.lit(f"cannot be read as {rows.format}"))
 
 
 def _examples(rows: SourceRows) -> str:
@@ -341,7 +289,3 @@ def _why(fault: Row | None) -> str:
         return ""
     column = "" if fault["column"] is None else f"column {fault['column'][:_LONGEST_NAME]!a} "
     return f": {column}{fault['cause']}"
-
-
-def _save(frame: DataFrame, folder: str) -> None:
-    frame.write.mode("overwrite").json(folder)
