@@ -95,6 +95,22 @@ class _Page(HTMLParser):
         self.references += [value or "" for name, value in attrs if name in {"src", "href"} or name.startswith("on")]
 
 
+@pytest.mark.parametrize("output", ["table", "json", "markdown", "html"])
+def test_every_format_names_what_was_not_read(output: str, tmp_path: Path) -> None:
+    timeline = tmp_path / "planned" / ".hoodie"
+    shutil.copytree(recorded("0.15.0-empty-table"), tmp_path / "planned")
+    for number in range(30):
+        (timeline / f"202611010000000{number:02}.compaction.requested").touch()
+    assert "newest commits" in command("doctor", str(tmp_path), "-o", output).stdout
+
+
+def test_page_links_only_to_sections_that_exist(lake: Path) -> None:
+    page = command("doctor", str(lake), "-o", "html").stdout
+    sections = re.findall(r'<section id="(t\d+)">', page)
+    assert 0 < len(sections) < 4
+    assert re.findall(r'href="#(t\d+)"', page) == sections
+
+
 def test_page_escapes_everything_and_refers_to_nothing_elsewhere(lake: Path) -> None:
     renamed = lake / BREAKS_OUT
     shutil.copytree(lake / "killed", renamed)

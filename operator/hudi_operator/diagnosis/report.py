@@ -40,6 +40,11 @@ class TableReport:
     left_out: tuple[str, ...] = ()
     problem: str = ""
 
+    @property
+    def has_details(self) -> bool:
+        """Whether the report says more of the table than its score."""
+        return bool(self.findings or self.problem or self.left_out)
+
     def number(self, severity: Severity) -> int:
         """Return the number of findings of a severity."""
         return sum(1 for one in self.findings if one.check.severity is severity)

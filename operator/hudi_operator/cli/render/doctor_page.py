@@ -6,7 +6,7 @@ from html import escape
 
 from hudi_jobs.contract.wording import escaped
 from hudi_operator.api.status.findings import WORST_FIRST
-from hudi_operator.cli.render.doctor_report import cluster_sentence, evidence_line, summary
+from hudi_operator.cli.render.doctor_report import cluster_sentence, evidence_line, left_out_sentence, summary
 from hudi_operator.diagnosis.report import LakeReport, Said, TableReport
 
 _STYLE = """
@@ -41,7 +41,7 @@ def _page(report: LakeReport) -> Iterator[str]:
     yield from (_row(number, one) for number, one in enumerate(report.tables))
     yield "</tbody></table>"
     for number, one in enumerate(report.tables):
-        if one.findings or one.problem or one.left_out:
+        if one.has_details:
             yield from _section(number, one, report.at)
     yield from (f"<p>{_text(problem)}</p>" for problem in report.problems)
     yield f'<p class="muted">{_text(cluster_sentence())}</p></body></html>'
@@ -50,8 +50,8 @@ def _page(report: LakeReport) -> Iterator[str]:
 def _row(number: int, one: TableReport) -> str:
     score = "unreadable" if one.score is None else str(one.score.value)
     counts = "".join(f"<td>{one.number(severity)}" for severity in WORST_FIRST)
-    link = f'<a href="#t{number}">{_text(one.path)}</a>'
-    return f'<tr><td class="path">{link}<td>{one.version or ""}<td>{score}{counts}</tr>'
+    path = f'<a href="#t{number}">{_text(one.path)}</a>' if one.has_details else _text(one.path)
+    return f'<tr><td class="path">{path}<td>{one.version or ""}<td>{score}{counts}</tr>'
 
 
 def _section(number: int, one: TableReport, now: datetime) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _section(number: int, one: TableReport, now: datetime) -> Iterator[str]:
         yield f"<p>{_text(f'{one.kind}, table version {one.version}, score {one.score.line}')}</p>"
     yield from (_article(said, now) for said in one.findings)
     if one.left_out:
-        yield f'<p class="muted">Not read: {_text(", ".join(one.left_out))}.</p>'
+        yield f'<p class="muted">{_text(left_out_sentence(one))}</p>'
     yield "</section>"
 
 

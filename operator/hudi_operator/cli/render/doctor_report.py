@@ -38,6 +38,11 @@ def evidence_line(said: Said, now: datetime) -> str:
     return ", ".join(filter(None, parts))
 
 
+def left_out_sentence(one: TableReport) -> str:
+    """Return the sentence on what was not read of a table, so that some checks could not speak."""
+    return f"Not read, to stay within the requests of a table: {', '.join(one.left_out)}."
+
+
 def as_text(report: LakeReport, *, colour: bool) -> str:
     """Return the report for a terminal."""
     return "\n".join(_lines(report, colour=colour))
@@ -46,7 +51,7 @@ def as_text(report: LakeReport, *, colour: bool) -> str:
 def _lines(report: LakeReport, *, colour: bool) -> Iterator[str]:
     yield table(_HEADER, [_row(one) for one in report.tables], colour=colour)
     for one in report.tables:
-        if one.findings or one.problem or one.left_out:
+        if one.has_details:
             yield ""
             yield from _details(one, report.at, colour=colour)
     yield ""
@@ -75,7 +80,7 @@ def _details(one: TableReport, now: datetime, *, colour: bool) -> Iterator[str]:
         yield f"    Blocks: {check.blocks}"
         yield f"    Do: {check.remedy}"
     if one.left_out:
-        yield f"  Not read, to stay within the requests of a table: {', '.join(one.left_out)}."
+        yield f"  {left_out_sentence(one)}"
 
 
 def as_document(report: LakeReport) -> dict[str, Any]:
@@ -145,12 +150,13 @@ def _markdown(report: LakeReport) -> Iterator[str]:
         cells = [cell.text if isinstance(cell, Cell) else cell for cell in _row(one)]
         yield f"| {' | '.join(map(plain, cells))} |"
     for one in report.tables:
-        if one.findings or one.problem:
+        if one.has_details:
             yield ""
             yield f"## {plain(one.path)}"
             yield ""
             yield plain(one.problem) if one.score is None else f"Score {one.score.line}"
             yield from _markdown_findings(one, report.at)
+            yield from ("", left_out_sentence(one)) if one.left_out else ()
     yield ""
     yield cluster_sentence()
     yield from (f"\n{plain(problem)}" for problem in report.problems)
