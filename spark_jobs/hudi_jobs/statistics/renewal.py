@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from hudi_jobs.context import TaskContext
+from hudi_jobs.contract.instants import LAYOUT_2_FROM
 from hudi_jobs.contract.statistics import (
     SMALL_FILE_LIMIT,
     STATISTICS_FILE,
@@ -86,11 +87,12 @@ class _Renewal:
     def _wait(self, before: TableStatistics | None, as_of: str) -> float | None:
         """Return the seconds until the next renewal, or None if nothing has changed.
 
-        Another table version, another limit and a restore renew at once.
+        Another table version, another limit and a restore renew at once. In layout 1 the newest request does not show
+        that an older plan has completed, so a change is assumed.
         """
         if before is None or (before.table_version, before.small_file_limit) != (self._table.version, self._limit):
             return 0
-        if before.as_of == as_of:
+        if before.as_of == as_of and self._table.version >= LAYOUT_2_FROM:
             return None
         age = (datetime.now(UTC) - before.written_at).total_seconds()
         if age < 0 or self._view.restored_after(before.as_of):

@@ -183,6 +183,20 @@ def test_restore_and_change_of_version_renew_the_statistics_at_once(lake: Any, m
     assert (require_equal(lake).rows, stored(lake).table_version) == (10, 9)
 
 
+def test_compaction_that_was_planned_before_the_newest_commit_is_measured_in_version_6(lake: Any) -> None:
+    partitioned(lake, "MergeOnRead")
+    lake.spec |= {"tableVersion": 6}
+    write(lake, 0, 0, 90)
+    write(lake, 1, 0, 30)
+    planned = succeeded(lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE)).instant
+    write(lake, 2, 0, 1)
+    before = figures(lake)
+    succeeded(lake.serve(Service.COMPACTION, mode=RunMode.EXECUTE, instant=planned))
+    found = figures(lake)
+    assert found.log_files < before.log_files
+    assert found.model_dump(exclude={"newest"}) == viewed(lake, stored(lake).small_file_limit)
+
+
 def test_damaged_statistics_are_written_anew(lake: Any) -> None:
     write(lake, 0, 0, 10)
     for content in (b"", b"{", b"[" * 100_000, json.dumps({"version": 2}).encode(), b"x" * 9_000_000):
