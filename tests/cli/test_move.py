@@ -132,6 +132,17 @@ def test_operation_that_has_not_ended_keeps_its_table() -> None:
         ({"managedFields": [{"manager": "argocd-controller"}]}, "Argo CD"),
         ({"managedFields": [{"manager": "kustomize-controller"}]}, "Flux"),
         ({"annotations": {"meta.helm.sh/release-name": "lake"}}, "Helm"),
+        ({"labels": {"app.kubernetes.io/instance": "lake"}}, "Argo CD"),
+        ({"labels": {"app.kubernetes.io/instance": "lake", "app.kubernetes.io/managed-by": "Helm"}}, "Helm"),
+        (
+            {
+                "labels": {"app.kubernetes.io/instance": "lake", "app.kubernetes.io/managed-by": "Helm"},
+                "annotations": {"argocd.argoproj.io/tracking-id": "lake:x"},
+            },
+            "Argo CD",
+        ),
+        ({"labels": {"app.kubernetes.io/instance": ""}}, None),
+        ({"labels": {"app.kubernetes.io/instance": "lake", "kustomize.toolkit.fluxcd.io/name": "lake"}}, "Flux"),
         ({"managedFields": [{"manager": "kubectl-client-side-apply"}], "labels": {"app": "x"}}, None),
         ({"managedFields": "poison", "labels": None}, None),
     ],
@@ -141,6 +152,26 @@ def test_tool_that_keeps_a_table_is_known_by_its_marks(metadata: Document, tool:
     document["metadata"] |= metadata
     assert kept_by(document) == tool
     assert [tool in one for one in kept_in_git([document]) if tool] == [True] * bool(tool)
+
+
+def test_label_that_a_person_may_have_set_is_named_with_the_way_out() -> None:
+    (said,) = kept_in_git([orders(labels={"app.kubernetes.io/instance": "lake"})])
+    assert "The label app.kubernetes.io/instance names the application lake" in said
+    assert said.endswith("remove the label and repeat the command.")
+    (by_helm,) = kept_in_git([orders(annotations={"meta.helm.sh/release-name": "lake"})])
+    assert "remove the label" not in by_helm
+
+
+@pytest.mark.parametrize(
+    ("labels", "carried"),
+    [
+        ({"app.kubernetes.io/instance": "lake", "tier": "gold"}, {"tier": "gold"}),
+        ({"app.kubernetes.io/instance": "lake", "app.kubernetes.io/managed-by": "Helm"},) * 2,
+    ],
+)
+def test_label_by_which_argo_cd_tracks_is_not_carried_and_that_of_helm_is(labels: Document, carried: Document) -> None:
+    (made,) = in_files(orders(labels=labels), (), "team-b", None)
+    assert made["metadata"]["labels"] == carried
 
 
 def test_memory_that_matters_is_named_with_what_to_do() -> None:

@@ -257,6 +257,7 @@ async def test_running_job_and_an_operation_hold_the_move(transport: Transport, 
 
 
 TRACKED = {"annotations": {"argocd.argoproj.io/tracking-id": "lake:x"}}
+LABELLED = {"labels": {"app.kubernetes.io/instance": "lake"}}
 
 
 @pytest.mark.parametrize(
@@ -264,6 +265,7 @@ TRACKED = {"annotations": {"argocd.argoproj.io/tracking-id": "lake:x"}}
     [
         ({"spec": {"deletionPolicy": "Delete"}}, "the move would delete the data"),
         ({"metadata": TRACKED}, "Argo CD keeps HudiTable orders"),
+        ({"metadata": LABELLED}, "Argo CD keeps HudiTable orders"),
     ],
 )
 async def test_move_that_would_delete_or_be_undone_is_refused(
@@ -277,7 +279,7 @@ async def test_move_that_would_delete_or_be_undone_is_refused(
     assert await found(transport, TABLE, other, "orders") is None
     if "metadata" in change:
         (printed,) = yaml.safe_load(done.stdout)["items"]
-        assert "annotations" not in printed["metadata"]
+        assert not {"annotations", "labels"} & printed["metadata"].keys()
 
 
 async def test_table_of_this_name_at_the_new_place_is_left_alone(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from tests.cli.tables import recorded, view
@@ -24,8 +25,8 @@ from hudi_operator.cli.render.view import TableView
 ORDERS = view("orders")
 
 
-def target(text: str, *, now: datetime = NOW) -> dict[str, str]:
-    return restore_target(ORDERS, text, now=now)
+def target(text: str, *, zone: tzinfo = UTC, now: datetime = NOW) -> dict[str, str]:
+    return restore_target(ORDERS, text, now=now, zone=zone)
 
 
 @pytest.mark.parametrize("field", ["restore", "runService", "erase"])
@@ -91,8 +92,20 @@ def test_target_of_a_restore_is_an_instant_a_savepoint_or_the_last_commit_by_a_t
 
 
 def test_time_of_day_is_in_the_zone_of_the_caller() -> None:
-    there = NOW.astimezone(timezone(timedelta(hours=2)))
-    assert target("13:58", now=there) == {"instant": ago(6)}
+    assert target("13:58", zone=timezone(timedelta(hours=2))) == {"instant": ago(6)}
+
+
+def test_time_of_an_earlier_day_has_the_offset_of_that_day() -> None:
+    berlin, in_summer = ZoneInfo("Europe/Berlin"), datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
+    # The commits are of March 10, in winter time; the restore is asked for in summer time.
+    assert target("2026-03-10T12:59:05", zone=berlin, now=in_summer) == {"instant": ago(6)}
+    assert target("2026-03-10T12:59:06", zone=berlin, now=in_summer) == {"instant": ago(1)}
+
+
+@pytest.mark.parametrize("text", ["2026-10-25T02:30", "2026-03-29T02:30"])
+def test_time_that_the_zone_has_twice_or_skips_is_refused(text: str) -> None:
+    with pytest.raises(NotUnderstood, match="add the offset"):
+        target(text, zone=ZoneInfo("Europe/Berlin"), now=datetime(2026, 12, 1, tzinfo=UTC))
 
 
 def test_commit_counts_from_its_completion_and_not_from_its_request() -> None:
@@ -108,6 +121,7 @@ def test_commit_counts_from_its_completion_and_not_from_its_request() -> None:
         ("12:30", "lies in the future"),
         ("yesterday", "neither an instant"),
         ("25:00", "neither an instant"),
+        ("0001-01-01T00:00+05:00", "neither an instant"),
         ("savepoint/", "neither an instant"),
         ("2026031011590000", "neither an instant"),
     ],

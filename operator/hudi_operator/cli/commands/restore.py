@@ -1,6 +1,6 @@
 """`kubectl hudi restore`: takes a table back to an earlier commit."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 import click
 
@@ -14,7 +14,8 @@ from hudi_operator.cli.render.view import TableView
 
 @declare(
     details="Creates a HudiOperation, which the class must allow. All later commits go; a dry run lists them.\n\n"
-    "A time means the newest commit that had completed by then, as far as the status shows.",
+    "A time means the newest commit that had completed by then, as far as the status shows; without an offset it is in "
+    "the zone of this machine.",
     examples=[
         "restore orders --to 14:00 --dry-run",
         "restore orders --to 20260310135900000 --yes",
@@ -46,7 +47,7 @@ def command(
     def value(view: TableView) -> dict[str, object]:
         newer = {"newerSavepoints": "Remove"} if remove_savepoints else {}
         reingest = {"reingest": False} if no_reingest else {}
-        return {**restore_target(view, target, now=datetime.now().astimezone()), **newer, **reingest}
+        return {**restore_target(view, target, now=datetime.now(UTC)), **newer, **reingest}
 
     question = f"All commits of HudiTable {table} after this one are removed:"
     return start_operation(place, table, "restore", value, Asked(dry_run, yes, output), question=question)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, SUSPEND_ANNOTATION
-from hudi_operator.cli.move.gitops import OWNED_PREFIXES
+from hudi_operator.cli.move.gitops import INSTANCE_LABEL, OWNED_PREFIXES, is_tracked_by_label
 from hudi_operator.kube.objects import items, part, text
 from hudi_operator.planning.model import suspension_text
 
@@ -68,7 +68,10 @@ def declared_again(document: Document, namespace: str, *, spec: Mapping[str, Any
     carried = _carried(part(metadata, "annotations"))
     if suspension is not None and suspension != leaving(namespace):
         carried[SUSPEND_ANNOTATION] = suspension
-    kept = {"labels": _carried(part(metadata, "labels")), "annotations": carried}
+    labels = _carried(part(metadata, "labels"))
+    if is_tracked_by_label(document):  # Argo CD would delete another object with its label
+        labels.pop(INSTANCE_LABEL)
+    kept = {"labels": labels, "annotations": carried}
     return {
         "apiVersion": document["apiVersion"],
         "kind": document["kind"],

@@ -9,8 +9,9 @@ from hudi_operator.api.spec.table import DeletionPolicy
 from hudi_operator.api.status.operation_status import FINISHED
 from hudi_operator.api.status.table_parts import Protection, TakeoverPhase
 from hudi_operator.api.status.timeline import PendingOwner
-from hudi_operator.cli.move.gitops import kept_by
+from hudi_operator.cli.move.gitops import INSTANCE_LABEL, is_tracked_by_label, kept_by
 from hudi_operator.cli.render.view import TableView, operation_status
+from hudi_operator.kube.objects import part
 
 Document = Mapping[str, Any]
 
@@ -24,10 +25,21 @@ def kept_in_git(documents: Sequence[Document]) -> list[str]:
     """Return which objects a tool keeps as a repository says, and would change back."""
     return [
         f"{tool} keeps {one['kind']} {one['metadata']['name']} as its repository says, and would undo the move. "
-        "Commit the printed YAML instead."
+        f"Commit the printed YAML instead.{_doubt(one)}"
         for one in documents
         if (tool := kept_by(one)) is not None
     ]
+
+
+def _doubt(document: Document) -> str:
+    """Return what to do where a person may have set the label by which Argo CD knows its objects."""
+    if not is_tracked_by_label(document):
+        return ""
+    application = part(document, "metadata", "labels")[INSTANCE_LABEL]
+    return (
+        f" The label {INSTANCE_LABEL} names the application {application}. If Argo CD has no such application, remove "
+        "the label and repeat the command."
+    )
 
 
 def _of_policy(view: TableView) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from hudi_operator.api.status.timeline import InstantStatus
@@ -48,34 +48,45 @@ def document(namespace: str, name: str, spec: Mapping[str, Any], *, who: str | N
     }
 
 
-def restore_target(view: TableView, text: str, *, now: datetime) -> dict[str, str]:
+def restore_target(view: TableView, text: str, *, now: datetime, zone: tzinfo | None = None) -> dict[str, str]:
     """Return the commit or savepoint that a restore goes back to.
 
-    `text` is an instant, `savepoint/NAME`, or a time, which means the newest commit that had completed by then. `now`
-    has the time zone of the caller. Raises `NotUnderstood`.
+    `text` is an instant, `savepoint/NAME`, or a time, which means the newest commit that had completed by then. A time
+    without an offset is in `zone`, or in that of this machine. Raises `NotUnderstood`.
     """
     kind, slash, name = text.partition("/")
     if slash and kind in {"savepoint", "hsp", "hudisavepoint"} and name:
         return {"savepoint": name}
     if _INSTANT.fullmatch(text):
         return {"instant": text}
-    return {"instant": _commit_by(view, _moment(text, now))}
+    return {"instant": _commit_by(view, _moment(text, now, zone))}
 
 
-def _moment(text: str, now: datetime) -> datetime:
+def _moment(text: str, now: datetime, zone: tzinfo | None) -> datetime:
     if _TIME_OF_DAY.fullmatch(text):
-        hours, minutes, *seconds = map(int, text.split(":"))
-        found = now.replace(hour=hours, minute=minutes, second=seconds[0] if seconds else 0, microsecond=0)
-    else:
-        try:
-            found = datetime.fromisoformat(text)
-        except ValueError as error:
-            kinds = "an instant of 14 or 17 digits, savepoint/NAME, or a time such as 14:00 or 2026-03-10T14:00"
-            raise NotUnderstood(f"{text!r} is neither {kinds}.") from error
-    moment = found if found.tzinfo is not None else found.replace(tzinfo=now.tzinfo)
+        hours, _, rest = text.partition(":")
+        text = f"{now.astimezone(zone).date()}T{hours:0>2}:{rest}"
+    try:
+        found = datetime.fromisoformat(text)
+        moment = found.astimezone(UTC) if found.tzinfo is not None else _in_zone(found, zone)
+    except NotUnderstood:
+        raise
+    except (ValueError, OverflowError) as error:
+        kinds = "an instant of 14 or 17 digits, savepoint/NAME, or a time such as 14:00 or 2026-03-10T14:00"
+        raise NotUnderstood(f"{text!r} is neither {kinds}.") from error
     if moment > now:
         raise NotUnderstood(f"{format_time(moment)} lies in the future.")
     return moment
+
+
+def _in_zone(local: datetime, zone: tzinfo | None) -> datetime:
+    """Return a time of a zone with the offset of its own day; a time that the zone has twice or skips is refused."""
+    first, second = (local.replace(fold=fold, tzinfo=zone).astimezone(UTC) for fold in (0, 1))
+    if first != second:
+        raise NotUnderstood(
+            f"{local.isoformat()} is no single time here, because the clock was changed: add the offset, such as +01:00."
+        )
+    return first
 
 
 def _commit_by(view: TableView, moment: datetime) -> str:
