@@ -166,3 +166,26 @@ def test_a_command_for_people_loads_no_library_that_it_does_not_need(arguments: 
     )
     done = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True, timeout=120, check=False)
     assert "loaded: set()" in done.stderr
+
+
+@pytest.mark.parametrize("word", ["", "ht/", ".", "..", "*", "a/b", "ORDERS", "x" * 254, "or\x1b[31mders", "orders\n"])
+def test_word_that_no_object_can_have_as_its_name_is_refused_before_any_request(word: str) -> None:
+    for words in (("explain", word), ("suspend", "orders", word), ("status", "-n", word), ("run", "x", "-n", word)):
+        done = command(*words, "--kubeconfig", "/no/such/file")
+        assert (done.returncode, "is no name" in done.stderr, "\x1b" in done.stderr) == (2, True, False), words
+
+
+@pytest.mark.parametrize(
+    ("streams", "code", "said"),
+    [
+        (">&- 2>&- <&-", 0, ""),
+        ("2>&1 >/dev/full", 1, "No space left on device"),
+        ("2>&1 | true", 0, ""),
+    ],
+)
+def test_closed_or_full_stream_ends_a_command_without_a_traceback(streams: str, code: int, said: str) -> None:
+    shell = ("bash", "-o", "pipefail", "-c", f"{sys.executable} -m hudi_operator crds {streams}")
+    done = subprocess.run(shell, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == code, done
+    assert said in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from io import BytesIO, TextIOWrapper
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from tests.cli.command import command
+
+from hudi_operator.cli.plan.documents import load_documents
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -140,6 +144,70 @@ def test_manifest_is_the_job_that_would_start_with_the_image_of_the_class() -> N
     assert [one["kind"] for one in jobs] == ["Job", "Job"]
     (container,) = jobs[0]["spec"]["template"]["spec"]["containers"]
     assert container["image"] == "registry.example/spark:7"
+
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "\n".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]" for before, name in pairwise("abcdefghi")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("type: CopyOnWrite\ntype: MergeOnRead", "the key 'type' comes twice"),
+        (BOMB, "more than 200,000 values"),
+        ("a: &a [*a]", "more than 200,000 values"),
+        ("a: " + "[" * 3000 + "]" * 3000, "too deep"),
+        ("a: " + "9" * 5000, "5000 digits"),
+        ("a: !!set {x, y}", "a value of type set"),
+        ("a: !!python/object/apply:os.system [id]", "could not determine a constructor"),
+        ("a: \x1b]0;x\x07", "special characters are not allowed"),
+    ],
+)
+def test_text_that_harms_or_is_ambiguous_is_refused_with_its_file(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(text)
+    done = command("plan", "-f", str(tmp_path))
+    assert (done.returncode, said in done.stderr, "x.yaml is no YAML" in done.stderr) == (2, True, True), done.stderr
+
+
+@pytest.mark.parametrize("content", ["name: Müller".encode("latin-1"), b"\xff\xfea\x00", bytes(9_000_000)])
+def test_file_that_is_no_text_or_too_large_is_a_usage_error(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_bytes(content)
+    assert command("plan", "-f", str(tmp_path / "x.yaml")).returncode == 2
+
+
+def test_dates_and_merged_keys_are_read_as_kubernetes_reads_them(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(
+        "a: &a {x: 2, at: 2026-03-10T14:00:00Z, every: 1:30}\n"
+        "first: {deep: &b {<<: *a, x: 1}}\n"
+        "second: {<<: *b, number: 0x10}\n"
+    )
+    (found,) = load_documents(file.read_text())
+    assert found["second"] == {"x": 1, "at": "2026-03-10T14:00:00Z", "every": "1:30", "number": 16}
+
+
+def test_standard_input_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = TextIOWrapper(BytesIO(yaml.safe_dump_all([CLASS, TABLE]).encode()))
+    monkeypatch.setattr("sys.stdin", given)
+    done = command("plan", "-f", "-")
+    assert (done.returncode, "standard input: HudiTable orders" in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"apiVersion": "hudi-operator.io/v1"}, "apiVersion: must be hudi-operator.io/v1beta1"),
+        ({"kind": "HudiTabel"}, "kind: hudi-operator.io has no kind HudiTabel"),
+        ({"metadata": ["orders"]}, "metadata.name: is missing"),
+        ({"metadata": {"name": 5}}, "metadata.name: is no name"),
+        ({"metadata": {"name": "Or ders"}}, "metadata.name: is no name"),
+        ({"metadata": {"name": "orders", "namespace": {}, "labels": ["x"]}}, "metadata.labels: must be texts by name"),
+    ],
+)
+def test_mistake_outside_of_the_spec_is_named(changes: dict[str, Any], problem: str, tmp_path: Path) -> None:
+    done = command("plan", "-f", written(tmp_path, CLASS, {**TABLE, **changes}))
+    assert (done.returncode, f"invalid {problem}" in done.stdout) == (1, True), done.stdout
 
 
 @pytest.mark.parametrize("text", ["a: b: c", "\x00", "- 1\n- 2", "", "kind: HudiTable"])

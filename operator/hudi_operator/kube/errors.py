@@ -24,6 +24,10 @@ class NotFound(KubernetesError):
     """The object of a write, its namespace or its kind does not exist."""
 
 
+class NotServed(NotFound):
+    """The API server does not serve the kind: its CustomResourceDefinition is missing."""
+
+
 class Conflict(KubernetesError):
     """The object was changed, or deleted and recreated, since it was read: read and decide again."""
 
@@ -67,6 +71,8 @@ def error_from_response(call: str, *, status: int, headers: Mapping[str, str], b
     """Return the error for a response with status 400 or more; `call` names the request."""
     document = _status_document(body)
     reason = str(document.get("reason") or "")
+    if status == 404 and not document:  # a missing object is told by a document
+        return NotServed(f"{call}: the API server does not serve this kind", status=status)
     detail = document.get("message") or body[:300].decode("utf-8", "replace") or f"HTTP {status}"
     message = f"{call}: {detail}"
     # 401 means expired credentials of the operator, and does not judge the request.

@@ -3,8 +3,9 @@
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Self
 
+from hudi_operator.api.values.base import GROUP
 from hudi_operator.kube.client import Documents, KubernetesClient
-from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.kube.errors import KubernetesError, NotServed, Rejected
 from hudi_operator.kube.objects import EVENT, Kind, ObjectKey, collection_path, field, log_path, object_path, text
 from hudi_operator.kube.transport import MERGE_PATCH, Document, Transport, items_of, load_context
 
@@ -29,7 +30,11 @@ class PersonClient:
     async def connect(cls, *, kubeconfig: str | None, context: str | None, timeout_seconds: float) -> Self:
         """Return a client for the chosen cluster; sends no request yet."""
         configuration, namespace = await load_context(kubeconfig=kubeconfig, context=context)
-        return cls(Transport(configuration, timeout_seconds=timeout_seconds), namespace=namespace)
+        try:
+            transport = Transport(configuration, timeout_seconds=timeout_seconds)
+        except OSError as error:  # OpenSSL's refusal of a certificate is one
+            raise Rejected(f"the certificates of the kubeconfig cannot be used: {error}") from error
+        return cls(transport, namespace=namespace)
 
     async def __aenter__(self) -> Self:
         return self
@@ -38,8 +43,11 @@ class PersonClient:
         await self._transport.close()
 
     async def get(self, key: ObjectKey) -> Document | None:
-        """Return an object, or None."""
-        return await self._objects.get(key)
+        """Return an object, or None; raises `NotServed` where the cluster has no definition of its kind."""
+        found = await self._objects.get(key)
+        if found is None and key.kind.group == GROUP and not await self._objects.are_served((key.kind,)):
+            raise NotServed(f"GET {object_path(key)}: the API server does not serve this kind")
+        return found
 
     async def list(self, kind: Kind, namespace: str | None, *, label_selector: str | None = None) -> Documents:
         """Return the objects of a namespace or (None) of the cluster."""

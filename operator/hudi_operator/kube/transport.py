@@ -24,6 +24,7 @@ import aiohttp
 from kubernetes.aio import config
 from kubernetes.aio.client import ApiClient, ApiException, Configuration
 from kubernetes.aio.client.rest import RESTResponse
+from yaml import YAMLError
 
 from hudi_operator.kube.errors import ApiUnavailable, Expired, Rejected, error_from_response
 
@@ -110,13 +111,34 @@ async def _load(*, kubeconfig: str | None, context: str | None) -> tuple[Configu
         if not kubeconfig and not context and _in_pod():
             config.load_incluster_config(client_configuration=configuration)
             return configuration, None
-        loader = await config.load_kube_config(kubeconfig, context=context, client_configuration=configuration)
+        files = _existing(kubeconfig or _DEFAULT_KUBECONFIG)
+        loader = await config.load_kube_config(files, context=context, client_configuration=configuration)
     except (config.ConfigException, OSError) as error:
-        raise Rejected(
-            f"no credentials for a Kubernetes API server: {error}; "
-            "set KUBECONFIG, or run in a pod that has a service account"
-        ) from error
+        raise _no_credentials(str(error)) from error
+    except (YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
+        # The client reads the file without checking its shape.
+        raise _no_credentials(f"{kubeconfig or _DEFAULT_KUBECONFIG} is no kubeconfig: {error}") from error
+    if any(field in (loader._user or ()) for field in _IMPERSONATION):  # noqa: SLF001 - the client drops these fields
+        raise _no_credentials("the user of the context impersonates another, which is not supported")
     return configuration, loader.current_context["context"]
+
+
+_DEFAULT_KUBECONFIG = "~/.kube/config"
+_IMPERSONATION = ("as", "as-uid", "as-groups", "as-user-extra")
+
+
+def _existing(kubeconfig: str) -> str:
+    """Return the files of a list as KUBECONFIG has them that exist; raises `Rejected` without any."""
+    files = [file for one in kubeconfig.split(os.pathsep) if one and (file := Path(one).expanduser()).exists()]
+    if not files:
+        raise _no_credentials(f"there is no file {kubeconfig}")
+    return os.pathsep.join(map(str, files))
+
+
+def _no_credentials(why: str) -> Rejected:
+    return Rejected(
+        f"no credentials for a Kubernetes API server: {why}; set KUBECONFIG, or run in a pod that has a service account"
+    )
 
 
 def _in_pod() -> bool:

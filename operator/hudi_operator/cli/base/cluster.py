@@ -4,13 +4,14 @@ The Kubernetes client is imported when a command connects, so that help and comp
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from hudi_jobs.contract.wording import escaped
+from hudi_jobs.contract.wording import escaped, shortened
 from hudi_operator.cli.base.app import Option, combined
 from hudi_operator.cli.base.exit_codes import FOUND, NO_ACCESS
 
@@ -23,6 +24,8 @@ T = TypeVar("T")
 
 TIMEOUT_SECONDS = 20.0
 _COMPLETION_SECONDS = 3.0
+_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_SHOWN = 80
 
 
 class Place(NamedTuple):
@@ -48,6 +51,24 @@ class NoAccess(Failed):
     exit_code = NO_ACCESS
 
 
+def is_name(text: str) -> bool:
+    """Tell whether an object of the cluster can have this name."""
+    return _NAME.fullmatch(text) is not None
+
+
+class ObjectName(click.ParamType[str]):
+    """The name of an object of the cluster; a text that is no name is refused before any request."""
+
+    name = "name"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name."""
+        if not is_name(value):
+            shown = repr(shortened(value, _SHOWN))
+            self.fail(f"{shown} is no name: names have lower-case letters, digits, '-' and '.'.", param, ctx)
+        return value
+
+
 def cluster_options(function: Callable[..., int]) -> Callable[..., int]:
     """Declare kubectl's options for a cluster; the function gets them as `place`."""
 
@@ -56,7 +77,13 @@ def cluster_options(function: Callable[..., int]) -> Callable[..., int]:
         return function(place=Place(kubeconfig, context, namespace), **given)
 
     options = combined(
-        click.option("-n", "--namespace", metavar="NAME", help="The namespace (default: that of the context)."),
+        click.option(
+            "-n",
+            "--namespace",
+            type=ObjectName(),
+            metavar="NAME",
+            help="The namespace (default: that of the context).",
+        ),
         click.option("--context", metavar="NAME", help="The context of the kubeconfig."),
         click.option(
             "--kubeconfig", metavar="FILE", help="The kubeconfig (default: $KUBECONFIG, the pod's, ~/.kube/config)."
@@ -65,26 +92,34 @@ def cluster_options(function: Callable[..., int]) -> Callable[..., int]:
     return options(with_place)
 
 
+_NO_DEFINITIONS = (
+    "The operator is not installed in this cluster, or lacks a definition: look at the context, or apply the "
+    "definitions by `hudi-operator crds | kubectl apply --server-side -f -`."
+)
+
+
 def in_cluster(
     place: Place, work: "Callable[[PersonClient], Awaitable[T]]", *, timeout_seconds: float = TIMEOUT_SECONDS
 ) -> T:
     """Return the result of work with a client; raises `Failed` with a sentence and an exit code."""
-    from hudi_operator.kube.errors import ApiUnavailable, Forbidden, KubernetesError  # noqa: PLC0415 - half a second
+    from hudi_operator.kube import errors  # noqa: PLC0415 - half a second
     from hudi_operator.kube.person import PersonClient  # noqa: PLC0415
 
     async def connected() -> T:
         kubeconfig, context, namespace = place
         try:
             client = await PersonClient.connect(kubeconfig=kubeconfig, context=context, timeout_seconds=timeout_seconds)
-        except KubernetesError as error:
+        except errors.KubernetesError as error:
             raise NoAccess(str(error)) from error
         client.namespace = namespace or client.namespace
         async with client:
             try:
                 return await work(client)
-            except (ApiUnavailable, Forbidden) as error:
+            except errors.NotServed as error:
+                raise NoAccess(f"{error}. {_NO_DEFINITIONS}") from error
+            except (errors.ApiUnavailable, errors.Forbidden) as error:
                 raise NoAccess(str(error)) from error
-            except KubernetesError as error:
+            except errors.KubernetesError as error:
                 raise Failed(str(error)) from error
 
     return asyncio.run(connected())
@@ -96,10 +131,14 @@ selector_option = click.option(
 )
 
 
-class TableName(click.ParamType[str]):
-    """The name of a HudiTable, completed from the cluster."""
+class TableName(ObjectName):
+    """The name of a HudiTable, completed from the cluster, with `ht/NAME` as kubectl writes it, too."""
 
     name = "table"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name without its kind."""
+        return super().convert(without_kind(value), param, ctx)
 
     def shell_complete(
         self,
@@ -124,15 +163,8 @@ class TableName(click.ParamType[str]):
 
 
 def table_argument(*, required: bool = True) -> Option:
-    """Declare the argument TABLE, with `ht/NAME` as kubectl writes it, too."""
-    return click.argument(
-        "table", type=TableName(), callback=plain_name, required=required, help="Name of the HudiTable."
-    )
-
-
-def plain_name(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    """Return the name of a table without its kind, as the callback of an argument."""
-    return None if value is None else without_kind(value)
+    """Declare the argument TABLE."""
+    return click.argument("table", type=TableName(), required=required, help="Name of the HudiTable.")
 
 
 def without_kind(word: str) -> str:

@@ -19,7 +19,7 @@ def output_option(*formats: str) -> Option:
 
 def has_colour() -> bool:
     """Tell whether standard output is a terminal that wants colours (https://no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def moment() -> datetime:

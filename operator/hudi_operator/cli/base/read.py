@@ -2,8 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+import click
+
+from hudi_jobs.contract.wording import escaped
 from hudi_operator.cli.base.cluster import Failed
 from hudi_operator.cli.render.view import TableView
+from hudi_operator.kube.errors import Rejected
 from hudi_operator.kube.keys import TABLE, operation_key, table_key, table_named_by
 
 if TYPE_CHECKING:
@@ -23,7 +27,12 @@ async def tables_of(
     client: "PersonClient", *, everywhere: bool = False, selector: str | None = None
 ) -> list[TableView]:
     """Return the tables of the namespace or the cluster, by their labels."""
-    documents = await client.list(TABLE, None if everywhere else client.namespace, label_selector=selector)
+    try:
+        documents = await client.list(TABLE, None if everywhere else client.namespace, label_selector=selector)
+    except Rejected as error:
+        if selector is None:
+            raise
+        raise click.BadParameter(escaped(str(error)), param_hint="--selector") from error
     return [TableView.of(one) for one in documents]
 
 

@@ -8,7 +8,7 @@ import click
 
 from hudi_operator.api.resources import SUSPEND_ANNOTATION
 from hudi_operator.cli.base.app import combined
-from hudi_operator.cli.base.cluster import Place, TableName, in_cluster, without_kind
+from hudi_operator.cli.base.cluster import Place, TableName, in_cluster
 from hudi_operator.cli.base.read import tables_of
 from hudi_operator.kube.keys import table_key
 from hudi_operator.kube.objects import NAMESPACE, ObjectKey
@@ -29,16 +29,12 @@ class Chosen(NamedTuple):
 def choice_options(function: Callable[..., int]) -> Callable[..., int]:
     """Declare the ways to choose tables."""
     return combined(
-        click.argument("tables", nargs=-1, type=TableName(), callback=_plain_names, metavar="[TABLE...]"),
+        click.argument("tables", nargs=-1, type=TableName(), metavar="[TABLE...]"),
         click.option("-l", "--selector", metavar="LABELS", help="The tables of the namespace with these labels."),
         click.option("--all", "every", is_flag=True, help="All tables that the namespace has now."),
         click.option("--namespace-wide", is_flag=True, help="The Namespace itself: its tables of today and tomorrow."),
         click.option("--dry-run", is_flag=True, help="Only have the API server check the request."),
     )(function)
-
-
-def _plain_names(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(without_kind, value))
 
 
 def annotate_chosen(place: Place, chosen: Chosen, value: "Callable[[str | None], str] | None", *, dry_run: bool) -> int:

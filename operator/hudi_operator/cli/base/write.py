@@ -44,13 +44,15 @@ def suffix() -> str:
     return secrets.token_hex(3)
 
 
-def confirm(question: str, *, yes: bool) -> None:
-    """Ask before something that cannot be undone; raises `Abort` for a no, and a usage error without a terminal."""
+def confirm(*lines: str, yes: bool) -> None:
+    """Ask, below some lines, whether to go on; raises `Abort` for a no, and a usage error without a terminal."""
     if yes:
         return
     if not sys.stdin.isatty():
         raise click.UsageError("there is no terminal to ask: add --yes if you mean it, or --dry-run")
-    click.confirm(escaped(question), abort=True, err=True)
+    for line in lines:
+        print(escaped(line), file=sys.stderr)
+    click.confirm("Go on?", abort=True, err=True)
 
 
 def start_operation(
@@ -82,7 +84,7 @@ def start_operation(
         print(value_as(manifest, asked.output))
         return 0
     if must_ask:
-        confirm(f"{question} {value_as(manifest['spec'][field], 'json')}\nGo on?", yes=False)
+        confirm(question or "", *value_as(manifest["spec"][field], "yaml").splitlines(), yes=False)
         # A second connection, because a running event loop keeps Ctrl-C from the question.
         in_cluster(place, lambda client: create(client, manifest))
     print_created(manifest)

@@ -10,7 +10,7 @@ from hudi_jobs.contract.wording import escaped
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.app import program
-from hudi_operator.cli.base.cluster import Failed, Place, cluster_options, in_cluster, table_argument
+from hudi_operator.cli.base.cluster import Failed, ObjectName, Place, cluster_options, in_cluster, table_argument
 from hudi_operator.cli.base.exit_codes import FOUND, OK
 from hudi_operator.cli.base.output import has_colour
 from hudi_operator.cli.base.read import table_of
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     },
 )
 @table_argument()
-@click.option("--to-class", "table_class", metavar="NAME", help="The HudiTableClass to use.")
-@click.option("--to-namespace", "destination", metavar="NAME", help="The namespace to move to.")
+@click.option("--to-class", "table_class", type=ObjectName(), metavar="NAME", help="The HudiTableClass to use.")
+@click.option("--to-namespace", "destination", type=ObjectName(), metavar="NAME", help="The namespace to move to.")
 @click.option("--to-cluster", is_flag=True, help="Print the YAML for another cluster, and the steps; change nothing.")
 @click.option("--dry-run", is_flag=True, help="Check everything and print the plan; change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -83,7 +83,7 @@ def command(
     if found.refusals:
         return FOUND
     if not dry_run:
-        confirm("Go on?", yes=yes)
+        confirm(yes=yes)
         _carry_out(place, route, longest)
     return OK
 

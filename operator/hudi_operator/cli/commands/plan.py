@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from hudi_jobs.contract.wording import escaped
 from hudi_operator import __version__
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Place, cluster_options, in_cluster
 from hudi_operator.cli.base.exit_codes import FOUND, OK
 from hudi_operator.cli.base.output import has_colour, moment
 from hudi_operator.cli.plan.decision import class_of, decide_new, job_of, unsafe_settings
-from hudi_operator.cli.plan.document_checks import defaults, problems
+from hudi_operator.cli.plan.document_checks import defaults, outside_of_spec, problems
 from hudi_operator.cli.plan.files import Resource, Unreadable, read_resources
 from hudi_operator.cli.plan.plan_text import Live, Planned, plan_text
 from hudi_operator.cli.render.text import value_as
-from hudi_operator.kube.errors import Forbidden, Rejected
+from hudi_operator.kube.errors import Forbidden, NotFound, NotServed, Rejected
 from hudi_operator.kube.keys import TABLE, TABLE_CLASS
 from hudi_operator.kube.objects import ObjectKey
 
@@ -29,7 +30,8 @@ _IMAGE = "HUDI_OPERATOR_SPARK_IMAGE"
 
 @declare(
     details="Needs no cluster: it checks fields and values, and what the class in the same files allows. It decides "
-    "as the operator would about a new table.\n\n"
+    "as the operator would about a new table. `-f -` reads the standard input, such as what kustomize or helm prints. "
+    "A key that comes twice is refused.\n\n"
     "Rules between fields are those of the API server: with --live it checks them and changes nothing. The difference "
     "to the cluster is then shown, and classes that the files do not have are read.",
     examples=[
@@ -37,6 +39,7 @@ _IMAGE = "HUDI_OPERATOR_SPARK_IMAGE"
         "plan -f class.yaml -f orders.yaml --defaults",
         "plan -f class.yaml -f orders.yaml --manifest",
         "plan -f orders.yaml --live -n team-a",
+        "plan -f - --live",
     ],
     exit_codes={
         0: "all would be accepted",
@@ -46,7 +49,7 @@ _IMAGE = "HUDI_OPERATOR_SPARK_IMAGE"
     },
 )
 @click.option(
-    "-f", "--filename", "paths", multiple=True, required=True, metavar="PATH", help="A file or folder of YAML."
+    "-f", "--filename", "paths", multiple=True, required=True, metavar="PATH", help="A file or folder of YAML, or -."
 )
 @click.option(
     "--defaults", "with_defaults", is_flag=True, help="Show the default of every field that a spec leaves out."
@@ -68,7 +71,7 @@ def command(
     try:
         resources = read_resources(paths)
     except Unreadable as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(escaped(str(error))) from error
     if not resources:
         raise click.UsageError("the files have no HudiTable and no HudiTableClass")
     classes: list[Mapping[str, Any]] = [one.document for one in resources if one.kind == "HudiTableClass"]
@@ -117,7 +120,7 @@ class _Asked(NamedTuple):
     """The namespace of the client, the answer to each resource, and the classes that this person may read."""
 
     namespace: str
-    answers: list[Live]
+    answers: list[Live | None]
     classes: list[dict[str, Any]]
 
 
@@ -131,16 +134,19 @@ async def _ask(client: "PersonClient", resources: Sequence[Resource]) -> _Asked:
     return _Asked(client.namespace, answers, classes)
 
 
-async def _answer(client: "PersonClient", resource: Resource) -> Live:
-    metadata = resource.document.get("metadata") or {}
+async def _answer(client: "PersonClient", resource: Resource) -> Live | None:
+    """Return the answer of the API server; None where the document has no kind and name to ask by."""
+    if outside_of_spec(resource):
+        return None
+    metadata = resource.document["metadata"]
     kind = TABLE if resource.kind == "HudiTable" else TABLE_CLASS
     namespace = str(metadata.get("namespace") or client.namespace) if kind.namespaced else ""
-    if not resource.name:
-        return Live(refusal="metadata.name is missing.")
     key = ObjectKey(kind, namespace, resource.name)
     before = await client.get(key)
     try:
         after = await client.apply_dry_run(key, resource.document)
-    except Rejected as error:
+    except NotServed:
+        raise
+    except (Rejected, NotFound) as error:  # the namespace may be missing
         return Live(refusal=str(error))
     return Live(before=before["spec"] if before is not None else None, after=after["spec"])

@@ -7,7 +7,7 @@ import click
 from hudi_operator.api.resources import parse_operation
 from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.cli.base.app import command as declare
-from hudi_operator.cli.base.cluster import Failed, Place, cluster_options, in_cluster, table_argument
+from hudi_operator.cli.base.cluster import Failed, ObjectName, Place, cluster_options, in_cluster, table_argument
 from hudi_operator.cli.base.exit_codes import WRITE_CODES
 from hudi_operator.cli.base.read import operation_of
 from hudi_operator.cli.base.requests import request_run
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     exit_codes=WRITE_CODES,
 )
 @table_argument()
-@click.option("--operation", metavar="NAME", help="Repeat this HudiOperation of the table, which has failed.")
+@click.option(
+    "--operation", type=ObjectName(), metavar="NAME", help="Repeat this HudiOperation of the table, which has failed."
+)
 @click.option("--dry-run", is_flag=True, help="Only have the API server check the request.")
 @cluster_options
 def command(*, place: Place, table: str, operation: str | None, dry_run: bool) -> int:

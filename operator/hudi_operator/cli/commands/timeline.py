@@ -3,7 +3,6 @@
 By path, the command starts without kopf, Kubernetes, pydantic or the S3 client unless needed.
 """
 
-import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +12,7 @@ import click
 from hudi_jobs.contract.wording import escaped
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.app import program
-from hudi_operator.cli.base.cluster import Place, TableName, cluster_options, in_cluster, without_kind
+from hudi_operator.cli.base.cluster import Place, TableName, cluster_options, in_cluster, is_name, without_kind
 from hudi_operator.cli.base.exit_codes import FOUND, OK
 from hudi_operator.cli.base.store import s3_options, store_options
 from hudi_operator.cli.base.store_reads import print_timelines
@@ -21,7 +20,6 @@ from hudi_operator.cli.base.store_reads import print_timelines
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _OF_PATHS = ("table", "json")
 
 
@@ -32,11 +30,15 @@ def named_table(word: str) -> str | None:
     """
     name = without_kind(word)
     is_table = name != word or program() != "hudi-operator"
-    return name if is_table and _NAME.fullmatch(name) else None
+    return name if is_table and is_name(name) else None
 
 
 class _TableOrPath(TableName):
     """A table or a path; `kubectl hudi` completes names of tables."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002 - click's signature
+        """Return the word as it is."""
+        return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Return the tables whose names begin with a text, where a bare name is a table."""

@@ -14,7 +14,7 @@ from hudi_operator.api.status.conditions import ConditionStatus, ConditionType
 from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.cli.base.app import command as declare
-from hudi_operator.cli.base.cluster import Failed, Place, cluster_options, in_cluster, table_argument
+from hudi_operator.cli.base.cluster import Failed, ObjectName, Place, cluster_options, in_cluster, table_argument
 from hudi_operator.cli.base.read import operation_of, table_of
 from hudi_operator.cli.render.view import TableView, operation_status
 
@@ -51,7 +51,12 @@ STATES = {
 )
 @table_argument()
 @click.option("--for", "state", type=click.Choice([*STATES]), default="ready", help="The state.")
-@click.option("--operation", metavar="NAME", help="Wait for the end of this HudiOperation of the table instead.")
+@click.option(
+    "--operation",
+    type=ObjectName(),
+    metavar="NAME",
+    help="Wait for the end of this HudiOperation of the table instead.",
+)
 @click.option("--timeout", metavar="DURATION", default="10m", help="The longest time to wait, such as 90s or 1h.")
 @cluster_options
 def command(*, place: Place, table: str, state: str, operation: str | None, timeout: str) -> int:

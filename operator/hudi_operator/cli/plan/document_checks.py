@@ -8,6 +8,8 @@ from pydantic import BaseModel, ValidationError
 from hudi_operator.api.crd.definitions import structural_schema
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.values.base import GROUP, VERSION
+from hudi_operator.cli.base.cluster import is_name
 from hudi_operator.cli.plan.files import Resource
 
 SPECS: Mapping[str, type[BaseModel]] = {"HudiTable": HudiTableSpec, "HudiTableClass": HudiTableClassSpec}
@@ -15,9 +17,9 @@ SPECS: Mapping[str, type[BaseModel]] = {"HudiTable": HudiTableSpec, "HudiTableCl
 
 def problems(resource: Resource) -> list[str]:
     """Return what is wrong with the spec of a document, each with the path of its field."""
+    if outside := outside_of_spec(resource):
+        return outside
     model, spec = SPECS[resource.kind], resource.document.get("spec")
-    if not resource.name:
-        return ["metadata.name: is missing"]
     if not isinstance(spec, Mapping):
         return ["spec: must be an object"]
     found = [f"{path}: there is no such field" for path in unknown_fields(spec, structural_schema(model), "spec")]
@@ -26,6 +28,31 @@ def problems(resource: Resource) -> list[str]:
     except ValidationError as error:
         found += [f"{_path(item['loc'])}: {item['msg']}" for item in error.errors(include_url=False)]
     return found
+
+
+def outside_of_spec(resource: Resource) -> list[str]:
+    """Return what is wrong with kind, version and metadata."""
+    if resource.kind not in SPECS:
+        return [f"kind: {GROUP} has no kind {resource.kind}"]
+    document, found = resource.document, []
+    if document.get("apiVersion") != f"{GROUP}/{VERSION}":
+        found.append(f"apiVersion: must be {GROUP}/{VERSION}")
+    metadata = document.get("metadata")
+    given: Mapping[Any, Any] = metadata if isinstance(metadata, Mapping) else {}
+    if not given.get("name"):
+        found.append("metadata.name: is missing")
+    names = (field for field in ("name", "namespace") if given.get(field))
+    found += [f"metadata.{field}: is no name" for field in names if not _is_name(given[field])]
+    texts = (field for field in ("labels", "annotations") if given.get(field))
+    return found + [f"metadata.{field}: must be texts by name" for field in texts if not _are_texts(given[field])]
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and is_name(value)
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(one, str) for pair in value.items() for one in pair)
 
 
 def unknown_fields(value: object, schema: Mapping[str, Any], path: str) -> Iterator[str]:

@@ -1,15 +1,17 @@
 """Reads the resources of the operator's group from YAML files and folders."""
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from hudi_operator.api.values.base import GROUP
+from hudi_operator.cli.plan.documents import load_documents
 
-KINDS = ("HudiTable", "HudiTableClass")
+STANDARD_INPUT = "-"
+
+_NOT_PLANNED = ("HudiSavepoint", "HudiOperation")
 _LARGEST_FILE = 8 * 1024 * 1024
 
 
@@ -37,8 +39,31 @@ class Unreadable(ValueError):
 
 
 def read_resources(paths: Iterable[str]) -> list[Resource]:
-    """Return the tables and classes of files and folders; raises `Unreadable`."""
-    return [one for path in paths for file in _files(Path(path)) for one in _resources(file)]
+    """Return the tables and classes of files, folders and the standard input; raises `Unreadable`."""
+    return [one for path in paths for name, text in _texts(path) for one in _resources(name, text)]
+
+
+def _texts(path: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each file."""
+    if path == STANDARD_INPUT:
+        yield "standard input", _decoded("standard input", sys.stdin.buffer.read(_LARGEST_FILE + 1))
+        return
+    for file in _files(Path(path)):
+        try:
+            with file.open("rb") as opened:
+                content = opened.read(_LARGEST_FILE + 1)
+        except OSError as error:
+            raise Unreadable(f"{file} cannot be read: {error.strerror}.") from error
+        yield str(file), _decoded(str(file), content)
+
+
+def _decoded(name: str, content: bytes) -> str:
+    if len(content) > _LARGEST_FILE:
+        raise Unreadable(f"{name} has more than {_LARGEST_FILE} bytes.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"{name} is no YAML in UTF-8: {error}") from error
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -48,20 +73,17 @@ def _files(path: Path) -> Iterator[Path]:
         yield path
 
 
-def _resources(file: Path) -> Iterator[Resource]:
+def _resources(file: str, text: str) -> Iterator[Resource]:
     try:
-        if file.stat().st_size > _LARGEST_FILE:
-            raise Unreadable(f"{file} has more than {_LARGEST_FILE} bytes.")
-        documents = list(yaml.safe_load_all(file.read_text()))
-    except OSError as error:
-        raise Unreadable(f"{file} cannot be read: {error.strerror}.") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise Unreadable(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+        documents = load_documents(text)
+    except ValueError as error:
+        raise Unreadable(f"{file} is no YAML: {error}") from error
     for one in documents:
         listed = one.get("items") if isinstance(one, dict) and one.get("kind") == "List" else [one]
         items = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
-        yield from (Resource(file=str(file), document=item) for item in items if _is_ours(item))
+        yield from (Resource(file=file, document=item) for item in items if _is_ours(item))
 
 
 def _is_ours(document: dict[str, Any]) -> bool:
-    return str(document.get("apiVersion", "")).partition("/")[0] == GROUP and document.get("kind") in KINDS
+    """Tell whether a document is of the group; a kind that does not exist is a mistake to be shown."""
+    return str(document.get("apiVersion", "")).partition("/")[0] == GROUP and document.get("kind") not in _NOT_PLANNED

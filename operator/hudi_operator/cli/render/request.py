@@ -84,7 +84,7 @@ def _in_zone(local: datetime, zone: tzinfo | None) -> datetime:
     first, second = (local.replace(fold=fold, tzinfo=zone).astimezone(UTC) for fold in (0, 1))
     if first != second:
         raise NotUnderstood(
-            f"{local.isoformat()} is no single time here, because the clock was changed: add the offset, such as +01:00."
+            f"{local.isoformat()} is no single time here, because the clock was changed: add the offset, as +01:00."
         )
     return first
 
