@@ -279,7 +279,7 @@ async def test_move_that_would_delete_or_be_undone_is_refused(
     assert await found(transport, TABLE, other, "orders") is None
     if "metadata" in change:
         (printed,) = yaml.safe_load(done.stdout)["items"]
-        assert not {"annotations", "labels"} & printed["metadata"].keys()
+        assert (printed["metadata"].get("annotations"), printed["metadata"]["labels"]) == (None, {"tier": "gold"})
 
 
 async def test_table_of_this_name_at_the_new_place_is_left_alone(

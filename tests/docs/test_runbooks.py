@@ -68,8 +68,11 @@ def test_the_pages_together_name_what_the_tests_look_for() -> None:
 
 
 def parse(arguments: list[str]) -> None:
-    """Read the arguments of a command of ours; whatever makes no sense raises, and so fails the test."""
-    name, *others = arguments
+    """Read the arguments of a command of ours; whatever makes no sense raises, and so fails the test.
+
+    A word in capitals stands for a name.
+    """
+    name, *others = (one.lower() if one.isupper() and not one.startswith("-") else one for one in arguments)
     with suppress(click.exceptions.Exit):  # --help
         load(name).make_context(name, others)
 
