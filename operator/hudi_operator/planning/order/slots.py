@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hudi_jobs.contract import ConcurrencyMode, SavepointWork, Service
-from hudi_jobs.contract.wording import listed
+from hudi_jobs.contract.wording import counted, listed
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import JobQuota
 from hudi_operator.api.spec.table_writing import IndexType
@@ -243,10 +243,10 @@ def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> Serv
     in_class = observation.running_in_class + len(active)
     in_namespace = observation.running_in_namespace + len(active)
     if limits.running_jobs is not None and in_class >= limits.running_jobs:
-        message = f"The class runs {limits.running_jobs} jobs, which is its limit."
+        message = f"The class runs {counted(limits.running_jobs, 'job')}, which is its limit."
         return Waiting.CLASS_QUOTA_REACHED, message + _used_by(observation.holders, active, field="runningJobs")
     if limits.running_jobs_per_namespace is not None and in_namespace >= limits.running_jobs_per_namespace:
-        message = f"The namespace runs {in_namespace} jobs of the class, which is its limit."
+        message = f"The namespace runs {counted(in_namespace, 'job')} of the class, which is its limit."
         here = replace(observation.holders, elsewhere=False)
         return Waiting.NAMESPACE_QUOTA_REACHED, message + _used_by(here, active, field="runningJobsPerNamespace")
     return None
