@@ -6,6 +6,7 @@ from pathlib import Path
 from localcluster.settings import CHECKOUT, DevError
 
 NAME = "RELEASE-NOTES.md"
+_LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<page>docs/[^)#]+)[^)]*\)")
 _HEADING = re.compile(r"^## (?P<title>.+)$", re.MULTILINE)
 
 
@@ -17,6 +18,7 @@ def write(folder: Path, version: str) -> None:
 def notes_of(changelog: str, version: str) -> str:
     """Return the sections from the top of a changelog down to that of a version.
 
+    The pages lie in the checkout and not beside the notes, so that a link becomes the path of its page.
     Raises DevError where the version has no section.
     """
     headings = list(_HEADING.finditer(changelog))
@@ -24,5 +26,6 @@ def notes_of(changelog: str, version: str) -> str:
         if heading["title"].split(" ")[0] == version:
             end = headings[number + 1].start() if number + 1 < len(headings) else len(changelog)
             sections = (changelog[headings[0].start() : heading.start()], changelog[heading.start() : end])
-            return "\n".join(one.strip() + "\n" for one in sections if len(one.strip().splitlines()) > 1)
+            notes = "\n".join(one.strip() + "\n" for one in sections if len(one.strip().splitlines()) > 1)
+            return _LINK.sub(r"\g<text> (`\g<page>`)", notes)
     raise DevError(f"CHANGELOG.md has no section for {version}. Add `## {version} - YYYY-MM-DD` with its changes.")

@@ -38,6 +38,7 @@ TYPED = {
     )
     if command[0] == "kubectl" and command[1] != PLUGIN
 }
+HELM = {" ".join(command): command for one in typed() for command in one.commands if command[0] == "helm"}
 FROM_A_PIPE = "-"
 READS = {"get", "describe", "wait", "logs", "auth", "port-forward", "rollout"}
 NOTHING_THERE = re.compile(r"not found|NotFound|no matching resources")
@@ -73,6 +74,15 @@ def test_a_command_of_a_page_is_one_that_kubectl_carries_out(
     words = [str(a_file) if word in given else word for word in command[1:]]
     done = kubectl([*words, *options])
     assert done.returncode == 0 or NOTHING_THERE.search(done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("command", HELM.values(), ids=HELM)
+def test_helm_knows_the_command_of_a_page_and_its_options(command: list[str]) -> None:
+    done = subprocess.run(
+        (own_tools() / "helm", *command[1:], "--help"), capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"helm {command[1]}" in done.stdout
 
 
 def test_upgrade_of_the_definitions_applies_all_four(

@@ -35,6 +35,13 @@ def test_changes_without_a_version_come_first() -> None:
     assert notes_of(changed, "0.2.0").startswith("## Unreleased\n\n- Something new.\n\n## 0.2.0")
 
 
+def test_links_to_pages_become_paths_because_the_notes_lie_beside_no_page() -> None:
+    linked = CHANGELOG.replace(
+        "- A chart.", "- A chart. See [Install](docs/start/install.md#chart) and [HTTP](https://a.b)."
+    )
+    assert "See Install (`docs/start/install.md`) and [HTTP](https://a.b)." in notes_of(linked, "0.2.0")
+
+
 def test_version_without_a_section_is_refused_and_named() -> None:
     with pytest.raises(DevError, match=r"has no section for 0\.3\.0"):
         notes_of(CHANGELOG, "0.3.0")
