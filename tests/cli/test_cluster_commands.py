@@ -270,6 +270,14 @@ async def test_cost_of_tables_without_a_run_is_said(lake: str) -> None:
     assert (done.returncode, done.stdout, "No run has ended" in done.stderr) == (0, "", True)
     assert (await hudi("cost", "orders", "-n", lake, "-o", "json")).stdout == "[]\n"
     assert (await hudi("cost", "--since", "soon")).returncode == 2
+    backwards = await hudi("cost", "--since", "today", "--until", "yesterday")
+    assert (backwards.returncode, "is after --until" in backwards.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("since", "told"), [("35d", False), ("36d", True)])
+async def test_cost_of_days_that_tables_no_longer_remember_says_so(lake: str, since: str, told: bool) -> None:
+    done = await hudi("cost", "-n", lake, "--since", since)
+    assert ("Tables remember 35 days" in done.stderr) == told
 
 
 async def test_timeline_of_a_table_is_that_of_its_status(lake: str) -> None:

@@ -1,10 +1,12 @@
 """`kubectl hudi cost`: what the runs of tables used."""
 
 import sys
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import click
 
+from hudi_operator.api.status.cost import DAYS_REMEMBERED
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.cluster import Place, all_namespaces_option, cluster_options, in_cluster, table_argument
 from hudi_operator.cli.base.exit_codes import READ_CODES
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
 
 @declare(
-    details="Days are those of UTC; a table remembers 35. What nobody measured is estimated, in a column of its own.",
+    details=f"Days are those of UTC; a table remembers {DAYS_REMEMBERED}, and a deleted table none. What nobody "
+    "measured is estimated, in a column of its own.",
     examples=[
         "cost -A --since yesterday --until yesterday --by namespace",
         "cost orders --by service",
@@ -47,8 +50,12 @@ def command(
         first, last = first_day(since, today), first_day(until, today)
     except ValueError as error:
         raise click.UsageError("a day is today, yesterday, a number of days such as 7d, or a date") from error
+    if first > last:
+        raise click.UsageError(f"--since {first} is after --until {last}")
     views = in_cluster(place, lambda client: _read(client, table, everywhere=all_namespaces))
     found = list(spent(views, first, last))
+    if first < (oldest := today - timedelta(days=DAYS_REMEMBERED - 1)):
+        print(f"Tables remember {DAYS_REMEMBERED} days: runs before {oldest} may be missing.", file=sys.stderr)
     if output != "table":
         print(value_as(cost_document(totals(found, by)), output))
     elif found:
