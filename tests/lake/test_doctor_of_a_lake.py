@@ -9,6 +9,7 @@ import pytest
 from tests.cli.command import command
 from tests.lake.recorded_lake import BROKEN, FIXTURES, HEALTHY, MORE_BREAKS, make_lake, unpack_break
 
+from hudi_operator.diagnosis.check_registry import CHECKS
 from hudi_operator.diagnosis.examine import REQUESTS
 
 Document = dict[str, Any]
@@ -34,6 +35,11 @@ def test_each_break_has_its_code_and_no_other(report: dict[str, Document]) -> No
         name: set(said) for name, said in MORE_BREAKS.items()
     }
     assert {name: codes(report[name]) for name in expected} == expected
+
+
+def test_each_code_of_the_doctor_has_a_real_break(report: dict[str, Document]) -> None:
+    of_copies = {"TimelineDamaged"}  # tests/diagnosis/test_recorded_tables.py damages recorded files
+    assert set[str]().union(*map(codes, report.values())) == {one.code.value for one in CHECKS} - of_copies
 
 
 def test_healthy_tables_of_five_releases_have_at_most_an_older_version(report: dict[str, Document]) -> None:
