@@ -2,7 +2,7 @@
 
 All tests are collected once, and one pass records which tests reach which statement. Then each mutation has a process
 of its own, which runs the tests that reach it, the cheapest first, until the first fails. The exit code is 1 if a
-mutation is missed that was found when it was recorded. `--draw` records new mutations, the same for the same code.
+mutation is missed or gone that was found when it was recorded. `--draw` records new mutations, the same for equal code.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ class Runner:
             results.append(self._try(session, mutation, tests))
             self.report.write_text(json.dumps(results, indent=1) + "\n")
             say(f"{len(results):3} {results[-1]['end']:8} {results[-1]['seconds']:6.1f} s  {mutation.function}")
-            if results[-1]["end"] == "missed" and was_found.get(mutation):
+            if results[-1]["end"] != "found" and was_found.get(mutation):
                 self.lost.append(results[-1])
         if self.draws:
             rows = [[*one.parts, result["end"] == "found"] for one, result in zip(chosen, results, strict=True)]
             LIST.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
         for end in ("found", "missed", "gone"):
             say(f"{sum(one['end'] == end for one in results)} {end}")
-        say(f"missed, and found when they were recorded: {json.dumps(self.lost, indent=1)}")
+        say(f"missed or gone, and found when they were recorded: {json.dumps(self.lost, indent=1)}")
         return True
 
     def _record(

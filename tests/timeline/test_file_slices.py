@@ -100,15 +100,18 @@ def test_compaction_within_one_second_is_a_fact_and_adopt_writes_a_comment(fast_
         ("29991231000000000", "", False),
         ("29991231000000000", "29991230000000000", False),
         ("29991231000000000", "19991230000000000", True),
+        ("29991231000000000", "the compaction", True),
         ("19991231000000000", "", True),
     ],
 )
 def test_clean_that_leaves_no_older_slice_ends_the_doubt(
     at: str, retained: str, is_doubtful: bool, fast_compaction: Path
 ) -> None:
-    """A clean by versions of files names no commit."""
+    """A clean by versions names no commit; a clean by commits also keeps the slice before the earliest commit."""
     found = evidence(fast_compaction)
-    clean = CleanSummary(last_completed_commit="29991230000000000", earliest_retained=retained)
+    earliest = found.facts.early_compaction if retained == "the compaction" else retained
+    assert earliest is not None
+    clean = CleanSummary(last_completed_commit="29991230000000000", earliest_retained=earliest)
     counters = replace(found.timeline.counters, last_clean=at, clean=clean)
     reader = TimelineReader(LocalFileSystem())
     facts = read_facts(
