@@ -203,6 +203,21 @@ def test_each_row_that_cannot_be_written_names_its_file_column_and_cause(
     assert set(lake.rows("a", "b", "p", "at", "n")) == {("1", "x", "p", 1, 1)}
 
 
+@pytest.mark.parametrize("form", sampled("avro", "parquet", "csv", few=1))
+def test_files_of_several_schemas_are_told_apart_in_the_quarantine(lake: Any, form: str) -> None:
+    """Spark reads each schema apart and unites the rows, and some of its functions of files refuse such plans."""
+    options = {"header": "true"} if form == "csv" else {}
+    selected = ["id, v", "id, v, 1 AS w", "id, v, CAST(NULL AS INT) AS w"]
+    for number, columns in enumerate(selected):
+        rows = lake.spark.sql(f"SELECT {columns} FROM VALUES ('{number}', 'x'), (NULL, 'y') t(id, v)")
+        rows.coalesce(1).write.format(form).options(**options).save(f"{lake.folder}/in/f{number}")
+    policy = {"badRecords": "Quarantine", "quarantinePath": f"{lake.root}/quarantine"}
+    result = lake.ingest(files={"format": form, "options": options}, **policy)
+    assert (result.outcome, result.rows_quarantined) == (Outcome.SUCCEEDED, len(selected)), result
+    found = [json.loads(line) for file in lake.folder.glob("quarantine/**/part-*") for line in file.open()]
+    assert sorted(one["source_file"].split("/in/")[1][:2] for one in found) == ["f0", "f1", "f2"]
+
+
 def test_rows_of_a_transform_name_column_and_cause_alone(lake: Any) -> None:
     lake.put("a.csv", GOOD)
     sql = "SELECT NULLIF(id, '1') AS id, carrier FROM source"
