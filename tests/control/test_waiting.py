@@ -205,3 +205,24 @@ async def test_a_refused_pod_shows_the_words_of_the_api_server_in_the_status() -
     await operator.reconcile()
     (job,) = operator.status["jobs"]
     assert (job["state"], job["message"]) == ("PodForbidden", f"no pod could be created: {QUOTA}.")
+
+
+async def test_status_of_a_pod_with_a_node_has_no_words_from_before_it_had_one() -> None:
+    operator = Operator(living_table())
+    operator.cluster.outcome = None
+    await operator.reconcile()
+    operator.cluster.kubelet()
+    (pod,) = operator.cluster.pods.values()
+    start, later = operator.cluster.now(), operator.cluster.now() + timedelta(minutes=1)
+    placed = {"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(start + timedelta(seconds=30))}
+    waits = {"name": "driver", "state": {"waiting": {"reason": "ContainerCreating"}}}
+    pod["status"] = {"phase": "Pending", "conditions": [placed], "containerStatuses": [waits]}
+    before: Document = {"message": NO_ROOM, "lastTimestamp": stamp(start)}
+    operator.cluster.warnings = {pod["metadata"]["uid"]: [before]}
+    operator.cluster.clock = lambda: later
+    await operator.reconcile()
+    assert operator.status["jobs"][0]["message"] == "container driver waits: ContainerCreating."
+    mount: Document = {"message": 'secret "lake" not found', "lastTimestamp": stamp(later)}
+    operator.cluster.warnings[pod["metadata"]["uid"]].append(mount)
+    await operator.reconcile()
+    assert operator.status["jobs"][0]["message"].endswith('ContainerCreating: secret "lake" not found.')
