@@ -116,7 +116,7 @@ def test_the_checker_of_the_restricted_standard_finds_each_violation() -> None:
     assert violations({**good, "volumes": [{"name": "x", "hostPath": {"path": "/"}}]}) == ["volume x"]
 
 
-def test_the_operator_is_told_its_settings(documents: Any) -> None:
+def test_operator_gets_its_settings(documents: Any) -> None:
     (container,) = _deployment(documents(EVERYTHING))["spec"]["template"]["spec"]["containers"]
     environment = {item["name"]: item.get("value", item.get("valueFrom")) for item in container["env"]}
     assert container["image"] == "registry:5000/team/operator:abc"
@@ -252,7 +252,7 @@ def test_operator_may_read_logs_only_where_it_keeps_them(documents: Any, enabled
     assert (told, verbs) == ((["true"], [["get"]]) if enabled else ([], []))
 
 
-def test_the_operator_is_told_whether_requesters_are_checked(documents: Any) -> None:
+def test_operator_gets_whether_requesters_are_checked(documents: Any) -> None:
     def notes(values: Document) -> list[str]:
         (deployment,) = [document for document in documents(values) if document["kind"] == "Deployment"]
         (container,) = deployment["spec"]["template"]["spec"]["containers"]

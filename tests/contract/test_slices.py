@@ -41,7 +41,7 @@ def test_log_file_of_compaction_within_one_second_counts_to_the_slice_before() -
     assert differences(TWO_SLICES, completed) == {(Difference.EARLIER, COMPACTION, FIRST)}
 
 
-def test_newest_slice_without_a_log_file_is_told_before_there_is_one() -> None:
+def test_difference_of_the_newest_slice_shows_before_it_has_a_log_file() -> None:
     completed = {**TRUE, COMPACTION: "20260102030405000"}
     assert differences([base(FIRST), base(COMPACTION)], completed) == {(Difference.EARLIER, COMPACTION, FIRST)}
 

@@ -277,7 +277,7 @@ def test_a_metadata_table_counts_only_when_it_is_asked_for_by_name_and_stops_not
 
 
 @pytest.mark.parametrize(("properties", "found"), [(V6, 6), (V9, 9)])
-def test_another_version_than_is_pinned_is_told_and_stops_nothing(properties: dict[str, str], found: int) -> None:
+def test_version_other_than_pinned_is_reported_and_stops_nothing(properties: dict[str, str], found: int) -> None:
     assert differences(properties, declared(version=found)) == ()
     (one,) = differences(properties, declared(version=8))
     assert (one.field, one.declared, one.found, one.stops) == ("tableVersion", "8", str(found), False)

@@ -80,7 +80,7 @@ async def test_cascade_does_not_begin_if_a_reader_has_other_keys() -> None:
     assert set(one.operations) == {"back"}
 
 
-async def test_a_table_of_another_namespace_is_left_and_counted_and_its_name_is_not_told() -> None:
+async def test_table_of_another_namespace_is_left_and_counted_without_its_name() -> None:
     one = process()
     add_reader(one, "copy", namespace="team-b")
     await erased_here(one)
@@ -119,7 +119,7 @@ async def test_a_circle_over_another_namespace_is_refused_and_only_the_log_names
     assert ("team-a/flights", "evil/x") in [line["tables"] for line in logged if "tables" in line]
 
 
-async def test_an_operation_that_the_api_server_refuses_is_told_of_and_tried_again() -> None:
+async def test_refused_operation_is_reported_and_tried_again() -> None:
     one = process()
     add_reader(one)
     await one.begin(**CASCADE)

@@ -77,7 +77,7 @@ class Lake:
         }
 
 
-async def test_second_table_of_an_entry_ingests_without_a_sync_and_is_told() -> None:
+async def test_second_table_of_an_entry_ingests_without_a_sync_and_shows_the_reason() -> None:
     lake = Lake()
 
     await lake.reconcile("flights")

@@ -25,7 +25,7 @@ async def reconcile(cluster: MemoryCluster, name: str) -> list[str]:
     return [one["type"] for one in cluster.classes.get(name, {}).get("status", {}).get("conditions", [])]
 
 
-async def test_a_class_is_told_what_it_opens_once_and_again_when_that_changes() -> None:
+async def test_class_shows_its_unsafe_settings_and_is_written_after_a_change_alone() -> None:
     cluster = MemoryCluster()
     cluster.classes["standard"] = class_document(allowedSparkConf=["spark.jars"])
     cluster.classes["broken"] = {"metadata": {"name": "broken"}, "spec": {}}

@@ -28,7 +28,7 @@ def process(**classes: Any) -> RestingTable:
     return one
 
 
-async def test_a_decision_is_recorded_by_its_table_and_told_to_its_resource() -> None:
+async def test_decision_is_recorded_by_its_table_and_shown_by_its_resource() -> None:
     one = process()
     one.create("accept", {"acceptCommits": {"upTo": TIMES[1]}})
     await one.work()

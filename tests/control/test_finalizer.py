@@ -350,7 +350,7 @@ def refused_table() -> MemoryCluster:
 
 @pytest.mark.parametrize("make", [failing_table, refused_table], ids=["the Job fails", "the Job is refused"])
 @pytest.mark.parametrize("lost", [False, True], ids=["every reply arrives", "every second reply is lost"])
-async def test_every_failed_attempt_is_counted_and_told(make: Callable[[], MemoryCluster], *, lost: bool) -> None:
+async def test_every_failed_attempt_is_counted_and_reported(make: Callable[[], MemoryCluster], *, lost: bool) -> None:
     cluster = make()
     cluster.lose = lambda number: lost and number % 2 == 1
     assert (await played(cluster))[1] == ATTEMPTS

@@ -367,7 +367,7 @@ def test_a_pod_of_an_earlier_job_of_the_same_name_is_not_the_pod_of_the_new_one(
     assert {one.uid: one.phase.value for one in found} == {"earlier": "Ending", JOB_UID: "Starting"}
 
 
-def test_jobs_are_told_oldest_first() -> None:
+def test_jobs_are_shown_oldest_first() -> None:
     later = the_job(name="a", uid="2", creationTimestamp=stamp(NOW))
     assert [one.uid for one in view(later, the_job())] == [JOB_UID, "2"]
 

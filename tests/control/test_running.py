@@ -40,7 +40,7 @@ def test_classes_are_counted_apart() -> None:
     assert running().in_class("unknown", without=FLIGHTS) == 0
 
 
-def test_a_table_whose_jobs_have_ended_or_that_is_gone_counts_no_more() -> None:
+def test_ended_jobs_and_deleted_tables_do_not_count() -> None:
     jobs = running()
     jobs.record(WEATHER, class_name="standard", jobs=0)
     jobs.forget(ORDERS)

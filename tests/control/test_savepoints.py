@@ -309,7 +309,7 @@ async def test_savepoint_outside_the_schedule_is_deleted() -> None:
     assert list(process.savepoints) == ["s1"]
 
 
-async def test_a_savepoint_of_a_schedule_that_the_api_server_refuses_is_told_and_stops_nothing() -> None:
+async def test_refused_savepoint_of_a_schedule_is_reported_and_stops_nothing() -> None:
     process = Process(savepoints={"schedule": {"every": "1h"}, "keepLast": 1})
     process.cluster.refusal = "exceeded quota"
     await process.reconcile(KEY)

@@ -80,7 +80,7 @@ def test_signed_links_of_a_registry_are_not_shown() -> None:
     )
 
 
-def test_words_from_before_a_pod_had_a_node_are_not_told_of_a_pod_that_pulls_its_image() -> None:
+def test_pod_that_pulls_its_image_shows_no_message_from_before_it_had_a_node() -> None:
     placed = {"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(CREATED + timedelta(seconds=30))}
     pod = the_pod("Pending", state={"waiting": {"reason": "ContainerCreating"}}, conditions=[placed])
     (found,) = view(the_job(), pod)
@@ -179,7 +179,7 @@ def test_words_from_outside_are_bounded_and_escaped(words: str) -> None:
     assert told.message.isprintable()
 
 
-def test_the_newest_of_several_events_is_told() -> None:
+def test_newest_of_several_events_is_shown() -> None:
     events: list[Document] = [
         {"message": "old", "lastTimestamp": "2026-03-10T11:00:00Z"},
         {"message": "new", "lastTimestamp": None, "eventTime": "2026-03-10T12:00:00.000000Z"},

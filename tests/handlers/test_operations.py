@@ -45,7 +45,7 @@ async def test_a_table_remembers_all_that_is_needed_to_finish_an_operation(place
     assert found["status"]["services"]["operation"]["reason"] == "OperationAsked"
 
 
-async def test_an_operation_is_held_told_and_let_go_without_a_table(place: Place) -> None:
+async def test_operation_without_a_table_is_held_reported_and_released(place: Place) -> None:
     await place.declare("back", restore=BACK)
     found = await place.reconcile("back")
     assert found is not None

@@ -37,7 +37,7 @@ async def test_the_status_of_a_table_is_stored_as_it_is_written(place: Place) ->
     assert stored["status"] == written
 
 
-async def test_a_savepoint_is_held_told_and_let_go_without_a_table(place: Place) -> None:
+async def test_savepoint_without_a_table_is_held_reported_and_released(place: Place) -> None:
     await place.declare("daily", latest=True, keepForever=True)
     found = await place.reconcile("daily")
     assert found is not None

@@ -64,7 +64,7 @@ def _of_strangers(world: World, index: int, seen: Observation, plan: Plan) -> It
 
 
 def _strange_services(world: World) -> Iterator[str]:
-    """Services of another tool that no run of ours can have made: none was begun that makes such a one."""
+    """Yield the times of services by another tool, of kinds that no run of ours has begun."""
     made_by = {"clean": Service.CLEANING, "compaction": Service.COMPACTION, "clustering": Service.CLUSTERING}
     begun = {run.decided.service for run in world.runs}
     for one in world.lake.entries.values():

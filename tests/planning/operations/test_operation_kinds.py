@@ -220,7 +220,7 @@ def test_a_repair_of_the_table_is_about_no_instant() -> None:
     assert "asks for the rebuild of the metadata table" in message
 
 
-def test_the_age_of_orphans_is_told_in_seconds() -> None:
+def test_request_holds_the_age_of_orphans_in_seconds() -> None:
     observation = seen({"repair": {"removeOrphanFiles": {"olderThan": "1h30m"}}}, "Repair")
     named = of(observation).job
     assert named is not None

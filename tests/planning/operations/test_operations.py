@@ -469,7 +469,7 @@ def test_a_job_that_nobody_asks_for_any_more_is_not_created_late() -> None:
     assert len(plan_for(world(operation(), remembered=(entry(),), told=told)).actions) == 1
 
 
-def test_success_without_a_word_of_its_rows_is_success() -> None:
+def test_success_without_a_count_of_rows_is_success() -> None:
     seen = world(
         operation(), remembered=(entry(job=decided()),), told={"active_jobs": (at_work(),)}, jobs=(over(),), gone=(10,)
     )

@@ -199,7 +199,7 @@ def test_table_and_event_logs_of_its_class_do_not_lie_inside_one_another(logs: s
     assert all("job.eventLogPath" in one.message for one in found)
 
 
-def test_a_whole_prefix_is_told_to_be_no_folder_of_one_table() -> None:
+def test_whole_prefix_is_refused_as_no_folder_of_a_single_table() -> None:
     (blocker,) = policy_blockers(table(basePath="s3a://lake/team-a"), table_class())
     assert blocker.message == (
         "basePath s3a://lake/team-a is itself a folder below which class standard allows tables "

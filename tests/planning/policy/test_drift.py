@@ -246,7 +246,7 @@ def foreign(**facts: Any) -> TimelineSnapshot:
 
 
 @pytest.mark.parametrize("policy", ["Manage", "Observe"])
-def test_buckets_of_a_varying_number_start_no_job_and_are_told(policy: str) -> None:
+def test_varying_number_of_buckets_starts_no_job_and_is_reported(policy: str) -> None:
     observed = observe(table=table(managementPolicy=policy), snapshot=foreign(has_varying_buckets=True))
     assert launches(plan_for(observed)) == []
     told = finding(status_of(observed), *DRIFT)
@@ -257,7 +257,7 @@ def test_buckets_of_a_varying_number_start_no_job_and_are_told(policy: str) -> N
 MOVED = "20260101000000000.commit"
 
 
-def test_timeline_that_is_half_moved_starts_no_service_and_is_told() -> None:
+def test_half_moved_timeline_starts_no_service_and_is_reported() -> None:
     observed = observe(table=table(), snapshot=foreign(moved=MOVED))
     assert launches(plan_for(observed)) == []
     told = finding(status_of(observed), *DRIFT)

@@ -70,7 +70,7 @@ def test_the_timeline_decides_and_the_drivers_word_explains(
         (ended(outcome=JobOutcome(truncated=True), exit_code=0), "DriverDied", "exit code 0 and no report"),
     ],
 )
-def test_a_driver_without_a_word_is_explained_by_how_its_pod_ended(
+def test_driver_without_an_outcome_is_explained_by_how_its_pod_ended(
     observed: JobObservation, reason: str, sentence: str
 ) -> None:
     run = conclude(active(), observed=observed, snapshot=NOT_COMMITTED, now=NOW)

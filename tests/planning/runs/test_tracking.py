@@ -241,7 +241,7 @@ def test_a_job_that_only_the_containers_of_others_keep_ends_and_is_then_removed(
     assert [type(one) for one in again.actions] == [StopJob], "also when the operator died in between"
 
 
-def test_a_job_whose_end_cannot_be_told_yet_is_not_removed() -> None:
+def test_ended_job_stays_while_the_timeline_cannot_be_read() -> None:
     kept = ended(outcome=succeeded(), remains=True)
     found = tracked((active(),), (kept,), snapshot=TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE))
     assert (names(found), found.actions) == ([JOB], ())

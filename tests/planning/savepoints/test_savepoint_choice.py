@@ -23,7 +23,7 @@ FAILED = memory(
 
 
 @pytest.mark.parametrize(("instant", "changes"), [(ago(20), CLEANED), (ago(15), {})], ids=["cleaned", "undone"])
-def test_the_latest_is_chosen_again_when_the_commit_that_was_decided_can_be_kept_no_more(
+def test_latest_is_chosen_again_when_the_decided_commit_can_no_longer_be_kept(
     instant: str, changes: dict[str, Any]
 ) -> None:
     seen = world(savepoint(), remembered=(entry(instant=instant, state="Waiting"),), **changes)

@@ -253,7 +253,7 @@ def test_possibly_made_savepoint_is_not_released_while_the_table_is_unreadable()
     assert of(never).state is REMOVED
 
 
-def test_run_is_told_that_it_removes_an_adopted_savepoint() -> None:
+def test_request_says_that_the_savepoint_to_remove_was_adopted() -> None:
     known = entry(instant=ago(20), since=at(NOW), adopted=True)
     (launch,) = launches(
         world(savepoint(deleted=NOW, deletionPolicy="Delete"), files=(saved(20),), remembered=(known,))

@@ -172,7 +172,7 @@ def test_request_names_the_catalog_of_the_class() -> None:
     assert (task.catalog.uris, task.catalog.entry) == (("thrift://metastore:9083",), "team_a.flights")
 
 
-def test_table_services_are_not_told_the_catalog() -> None:
+def test_requests_of_table_services_hold_no_catalog() -> None:
     request = build_request(
         table=in_catalog(), table_class=CLASS.spec, service=Service.CLEANING, run="run-1", spark_conf={}, operator="o"
     )

@@ -360,7 +360,7 @@ def test_instant_rolled_back_by_a_continuous_run_belongs_to_an_earlier_run() -> 
     assert [one.owner for one in run.affected] == ["ThisTable"]
 
 
-def test_the_driver_is_told_what_is_dead() -> None:
+def test_request_names_instants_of_dead_writers() -> None:
     observation = after(KILLED)
     following = next_run(observation)
     assert following is not None

@@ -293,7 +293,9 @@ def test_a_write_with_a_heartbeat_is_not_that_of_a_run_that_shows_none() -> None
 
 
 @pytest.mark.parametrize("protection", ["Wanted", "Kept", "Over", None])
-def test_in_the_first_cycle_after_a_takeover_a_run_that_died_without_a_word_has_made_no_write(protection: Any) -> None:
+def test_run_that_died_without_an_outcome_in_the_first_cycle_after_a_takeover_has_made_no_write(
+    protection: Any,
+) -> None:
     taken = TakeoverStatus(phase=TakeoverPhase.DONE, protection=protection)
     remembered = {"active_jobs": (WORKED,), "takeover": taken}
     observation = seen(FILES_AFTER, remembered=remembered, jobs=(ended(exit_code=137),), **ALONE)

@@ -96,7 +96,7 @@ def test_reported_instants_name_the_pod_that_made_them(
         assert (found.made, found.pod) == (("2",), pod)
 
 
-def test_more_of_one_batch_is_told_every_few_seconds(run: Run) -> None:
+def test_progress_of_a_batch_is_reported_every_few_seconds(run: Run) -> None:
     with run.made.of_a_batch():
         run.makes("2", "3", "4")
         assert (told(run), run.asked) == (("2",), 1)

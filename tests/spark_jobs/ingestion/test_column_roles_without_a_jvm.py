@@ -118,7 +118,7 @@ def test_bulk_insert_writes_small_integers_as_a_table_has_them() -> None:
     assert said(ByteType(), BULK) == []
 
 
-def test_a_timestamp_partition_is_told_how_to_become_a_text_or_a_date() -> None:
+def test_message_on_a_timestamp_partition_says_how_to_make_it_a_text_or_a_date() -> None:
     (found,) = said(TimestampType(), replace(UPSERT, partition_by=("c",)))
     assert "date_format(c, 'yyyy-MM-dd-HH')" in found.sentence
     assert "CAST(c AS DATE)" in found.sentence

@@ -46,7 +46,7 @@ def test_a_failed_run_names_file_column_and_cause_of_bad_rows(spark: SparkSessio
     )
 
 
-def test_column_with_two_kinds_of_bad_rows_is_told_with_the_sum(spark: SparkSession, tmp_path: Path) -> None:
+def test_column_with_two_kinds_of_bad_rows_is_reported_with_their_sum(spark: SparkSession, tmp_path: Path) -> None:
     counts = Counts(read=9, corrupt=4, keyless=3)
     source = rows(spark)
     keyless = spark.createDataFrame([(None,)] * 3, "`n\x1b` INT")

@@ -22,7 +22,7 @@ def test_backlog_is_reported_by_its_oldest_file_and_its_size() -> None:
     ("milliseconds", "expected"),
     [(1_700_000_000_123, "2023-11-14T22:13:20.123Z"), (10**18, "9999-12-31T23:59:59.999Z"), (-(10**18), "0001-01-01T")],
 )
-def test_every_time_of_a_store_can_be_told(milliseconds: int, expected: str) -> None:
+def test_every_time_of_a_store_can_be_written(milliseconds: int, expected: str) -> None:
     assert rfc3339(of_milliseconds(milliseconds)).startswith(expected)
 
 

@@ -99,7 +99,9 @@ def test_every_way_that_is_allowed_leads_to_the_messages(
         "a missing file",
     ],
 )
-def test_refused_user_is_told_so(safe: Stream, guarded: KafkaBroker, tmp_path: Path, way: str) -> None:
+def test_refused_user_is_reported_as_access_denied(
+    safe: Stream, guarded: KafkaBroker, tmp_path: Path, way: str
+) -> None:
     result = safe.ingest(source=ways(guarded, tmp_path)[way])
     assert result.reason is FailureReason.SOURCE_ACCESS_DENIED, result
     assert not safe.lake.instants()

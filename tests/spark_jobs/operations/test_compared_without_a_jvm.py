@@ -59,7 +59,7 @@ def test_an_empty_table_has_no_partition_that_differs() -> None:
     assert (compared(rows(), rows()).different, compared(rows(), rows()).left_out) == (0, 0)
 
 
-def test_a_path_that_holds_a_key_is_not_told() -> None:
+def test_path_with_a_key_is_not_reported() -> None:
     found = compared(rows(("id=4711", 1)), rows(("id=4711", 1)), hides=lambda path: "4711" in path)
     assert [(each.path, each.rows) for each in found.listed] == [(HIDDEN, 1)]
 

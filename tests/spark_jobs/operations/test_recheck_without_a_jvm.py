@@ -67,7 +67,7 @@ def test_a_refusal_before_the_restore_ends_the_operation_and_names_what_an_earli
     assert work.journal.find(RestoreRecord, "a") is None
 
 
-def test_a_refusal_of_what_has_removed_nothing_says_no_more(work: Any) -> None:
+def test_refusal_before_any_removal_keeps_its_message(work: Any) -> None:
     failure = ended(work, record("a", savepoints=(TARGET,)), FailureReason.OPERATION_REFUSED, f"No. {UNCHANGED}")
     assert failure is not None
     assert failure.message == f"No. {UNCHANGED}"

@@ -303,7 +303,7 @@ def test_a_repair_that_looks_again_keeps_the_metadata_table_that_was_there_at_fi
     assert (done.count, done.commits_before) == (6, ())
 
 
-def test_rows_that_differ_are_told_by_partition() -> None:
+def test_differing_rows_are_reported_by_partition() -> None:
     def rows(*parts: tuple[str, int, int]) -> Rows:
         sums = sum(one[1] for one in parts), sum(one[2] for one in parts)
         listed = tuple(Part(path=path, rows=count, checksum=checksum) for path, count, checksum in parts)

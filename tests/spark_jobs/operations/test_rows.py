@@ -86,9 +86,7 @@ def test_a_schema_that_has_grown_since_shrinks_again_and_the_rows_are_the_same(l
     assert rows(lake) == expected
 
 
-def test_rows_that_are_not_those_that_were_counted_are_told_with_their_numbers(
-    lake: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_differing_counts_of_rows_are_reported_with_both_numbers(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.table = {"type": "CopyOnWrite"}
     for value in (1, 2):
         overwrite(lake, value, version=9)

@@ -87,7 +87,7 @@ def test_a_clustering_takes_the_options_of_the_operation(lake: Any, kind: str) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["CopyOnWrite", pytest.param("MergeOnRead", marks=IN_FULL)])
-def test_a_clean_keeps_what_it_is_told_to_and_what_a_savepoint_keeps(lake: Any, kind: str) -> None:
+def test_clean_keeps_the_commits_of_its_options_and_those_of_savepoints(lake: Any, kind: str) -> None:
     lake.table = {"type": kind}
     fill(lake, 2)
     if kind == "MergeOnRead":

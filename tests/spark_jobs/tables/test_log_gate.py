@@ -85,7 +85,7 @@ def _client(lake: Any) -> Any:
     )
 
 
-def test_a_metadata_table_that_was_removed_by_hand_is_told(lake: Any) -> None:
+def test_metadata_table_removed_by_hand_is_reported(lake: Any) -> None:
     options: Any = {"hoodie.metadata.enable": "true"}
     written(lake, "1", **options)
     shutil.rmtree(lake.folder / "table/.hoodie/metadata")

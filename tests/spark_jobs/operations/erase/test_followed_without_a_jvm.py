@@ -50,7 +50,7 @@ def test_a_commit_that_names_no_operation_is_followed_by_none(uid: str) -> None:
     assert matching(KEYS, "uid-again", [told]) == (erasure("uid-again").digest,)
 
 
-def test_so_many_erasures_are_compared_and_no_more() -> None:
+def test_number_of_compared_erasures_is_bounded() -> None:
     many = [Erasure("0" * 64, f"uid-{number}") for number in range(MOST_COMPARED)]
     assert len(matching(KEYS, "uid-again", [*many[1:], erasure("uid-last")])) == 2
     assert len(matching(KEYS, "uid-again", [*many, erasure("uid-last")])) == 1
