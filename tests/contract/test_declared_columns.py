@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from hudi_jobs.contract import Service
-from hudi_jobs.contract.table.column_types import StoredColumn, UnknownType, parse_type, stored_columns
+from hudi_jobs.contract.table.column_types import ColumnKind, StoredColumn, UnknownType, parse_type, stored_columns
 from hudi_jobs.contract.table.columns import DeclaredColumn, DeclaredSchema, SchemaChange, schema_changes
 from hudi_jobs.contract.table.facts import facts_of
 from hudi_jobs.contract.table.properties import TableDefinition, differences
@@ -35,6 +35,8 @@ def test_a_type_is_written_as_it_was_read(text: str) -> None:
         "BIGINT",
         "array <int>",
         "decimal(39,2)",
+        "decimal(05,2)",
+        "decimal(5,02)",
         "decimal(2,3)",
         "decimal",
         "map<int,string>",
@@ -105,9 +107,23 @@ def test_a_column_that_the_spec_leaves_out_is_never_dropped() -> None:
     assert "no run drops or renames" in str(found.problem)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"), [("größe", "int"), ("at", "timestamp_ntz"), ("at", "timestamp-millis"), ("at", "union")]
+)
+def test_a_column_that_no_declaration_can_have_is_not_advised_to_be_declared(name: str, kind: str) -> None:
+    stored = (StoredColumn(name, ColumnKind(kind)), StoredColumn("id", ColumnKind("int")))
+    (found,) = schema_changes(declared({"id": "int"}), stored, {})
+    assert "remove schema.columns" in str(found.problem)
+
+
+def test_a_type_that_no_declaration_can_have_is_not_advised_to_be_declared() -> None:
+    (found,) = schema_changes(declared({"at": "timestamp"}), (StoredColumn("at", ColumnKind("timestamp-millis")),), {})
+    assert "the type timestamp-millis: remove schema.columns" in str(found.problem)
+
+
 def test_a_column_of_the_key_keeps_its_type() -> None:
     (found,) = schema_changes(declared({"id": "bigint"}), of({"id": "int"}), {"id": "record key"})
-    assert "a record key column keeps its type" in str(found.problem)
+    assert "the record key column keeps its type" in str(found.problem)
 
 
 def test_a_new_column_without_null_is_refused_for_the_rows_that_are_there() -> None:

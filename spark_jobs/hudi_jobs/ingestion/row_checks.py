@@ -50,8 +50,9 @@ from hudi_jobs.ingestion.rules.quarantine import quarantine
 from hudi_jobs.query.rules import PlanReader, QueryRules, require_parsable, too_large
 from hudi_jobs.query.session import bare_session
 from hudi_jobs.schemas.columns import require_names
-from hudi_jobs.schemas.declared import UNFIT, declared_struct, fitted, is_unfit, with_comments
+from hudi_jobs.schemas.declared import declared_struct, fitted, with_comments
 from hudi_jobs.schemas.gate import Rules, conform, conform_keys, require_columns
+from hudi_jobs.schemas.row_faults import UNFIT, is_unfit, with_checked_texts
 from hudi_jobs.schemas.types import cast, nullable, with_stored_integers
 from hudi_jobs.schemas.untyped import require_types, without_untyped
 from hudi_jobs.schemas.writable import Roles
@@ -208,7 +209,15 @@ class RowChecks:
         if declared is not None:
             frame, said = self._as_declared(frame, declared, rows)
             remark = f"{said} {remark}".strip()
+        if not rows.checks_texts or self.task.transform_sql is not None:
+            frame = with_checked_texts(frame, self._written(frame, needed))
         return _Fitted(rows, self._gate(frame, rows), own, remark)
+
+    def _written(self, frame: DataFrame, needed: Sequence[str]) -> Sequence[str]:
+        """Return the columns that the table gets; a delete of the operation needs only those of the key."""
+        if self.task.operation is WriteOperation.DELETE:
+            return list(dict.fromkeys(needed))
+        return [name for name in frame.columns if name not in {SEQUENCE, UNFIT, PLACE}]
 
     @property
     def _declared(self) -> DeclaredSchema | None:
@@ -265,7 +274,7 @@ class RowChecks:
         ambiguous = ambiguous_keys(schema, self.definition.record_key)
         misplaced_rows = self._misplaced(schema, deletes=deletes)
         faults = Faults(keyless, misplaced_rows, unordered, ambiguous)
-        return faults if self._declared is None else faults.beside_unfit(is_unfit(frame))
+        return faults.beside_unfit(is_unfit(frame)) if UNFIT in frame.columns else faults
 
     def _misplaced(self, schema: StructType, *, deletes: bool) -> dict[str, Column]:
         """Return the conditions of rows outside of any partition; the gate lets no column of keys change its type."""

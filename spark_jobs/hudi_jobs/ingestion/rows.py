@@ -117,6 +117,8 @@ class SourceRows:
     as_written: "Callable[[StructType], SourceRows] | None" = None
     guessed: bool = False
     """The types of the columns are neither declared nor in the format: a text may be a written number."""
+    checks_texts: bool = False
+    """The reader takes a row with bytes that are no text for a bad row."""
 
     @property
     def columns(self) -> list[str]:

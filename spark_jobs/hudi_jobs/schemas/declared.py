@@ -26,14 +26,11 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.table.columns import DeclaredSchema, UndeclaredColumns
 from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.schemas.columns import parse_ddl
+from hudi_jobs.schemas.row_faults import UNFIT, RowFault, fault_of, record_of
 from hudi_jobs.schemas.types import column_named, converted, fits, same, without_bounds
 from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.spark.jvm import tried_cast
 
-UNFIT = "_corrupt_fault"
-"""Column with the fault of a row that does not fit: a struct of `column`, `cause` and `record`, else null."""
-
-_UNFIT_TYPE = "struct<column:string,cause:string,record:string>"
 _MOST_NAMED = 5
 _LONGEST_NAME = 60
 
@@ -67,32 +64,23 @@ def fitted(
     own = {one.name: one for one in incoming.fields}
     gone = sf.col(deleted).eqNullSafe(sf.expr("true")) if deleted in frame.columns else sf.expr("false")
     faults = list(_faults(own, wanted, declared, checked, gone))
-    raw = sf.to_json(sf.struct(*(column_named(name) for name in own)))
     columns = [_fitted(own.get(one.name), one) for one in wanted.fields]
     kept = [column_named(name) for name in frame.columns if name in marks]
-    said = _remark(own, wanted)
-    return FittedRows(frame.select(*columns, *kept, _fault(faults, raw)), said)
-
-
-def _fault(faults: list[tuple[str, str, Column]], raw: Column) -> Column:
-    """Return the first fault of a row with its column, its cause and the row as it was read."""
-    found = [
-        sf.when(is_bad, sf.struct(sf.lit(name).alias("column"), sf.lit(cause).alias("cause"), raw.alias("record")))
-        for name, cause, is_bad in faults
-    ]
-    return sf.coalesce(*found, sf.lit(None).cast(_UNFIT_TYPE)).cast(_UNFIT_TYPE).alias(UNFIT)
+    said = _remark(incoming, wanted)
+    return FittedRows(frame.select(*columns, *kept, fault_of(faults, record_of(list(own), frame.schema))), said)
 
 
 def _faults(
     own: dict[str, StructField], wanted: StructType, declared: DeclaredSchema, checked: Collection[str], gone: Column
-) -> Iterator[tuple[str, str, Column]]:
+) -> Iterator[RowFault]:
     for one, column in zip(wanted.fields, declared.columns, strict=True):
         value = column_named(one.name)
         if one.name in own and _is_tried(own[one.name].dataType, one.dataType):
             back = tried_cast(tried_cast(value, one.dataType), own[one.name].dataType)
-            yield one.name, f"does not hold the value as {column.type}", value.isNotNull() & ~value.eqNullSafe(back)
+            unlike = value.isNotNull() & ~value.eqNullSafe(back)
+            yield RowFault(one.name, f"does not hold the value as {column.type}", unlike)
         if not column.nullable and one.name not in checked:
-            yield one.name, "has no value and is declared with nullable false", value.isNull() & ~gone
+            yield RowFault(one.name, "has no value and is declared with nullable false", value.isNull() & ~gone)
 
 
 def require_columns(incoming: StructType, wanted: StructType, declared: DeclaredSchema) -> None:
@@ -107,8 +95,8 @@ def require_columns(incoming: StructType, wanted: StructType, declared: Declared
     others = list(undeclared(incoming, wanted))
     if declared.undeclared is UndeclaredColumns.REFUSE:
         require_declared_only(others)
-    twins = {one.name.lower() for one in wanted.fields}
-    spelt = [name for name in others if name.lower() in twins]
+    absent = {name.lower() for name in undeclared(wanted, incoming)}
+    spelt = [name for name in others if name.lower() in absent]
     if spelt:
         raise TaskFailed(
             FailureReason.SCHEMA_INCOMPATIBLE,
@@ -224,24 +212,17 @@ def _null(kind: DataType) -> Column:
     return sf.lit(None).cast(kind)
 
 
-def _remark(own: Collection[str], wanted: StructType) -> str:
-    names = set(wanted.fieldNames())
-    absent = [name for name in wanted.fieldNames() if name not in own]
-    others = [name for name in own if name not in names]
+def _remark(incoming: StructType, wanted: StructType) -> str:
+    absent, others = list(undeclared(wanted, incoming)), list(undeclared(incoming, wanted))
     said = [f"Null for lack of a column in the input: {_named(absent)}."] if absent else []
     said += [f"Ignored columns that schema.columns does not declare: {_named(others)}."] if others else []
     return " ".join(said)
 
 
-def is_unfit(frame: DataFrame) -> Column:
-    """Return whether a row does not fit the declared columns."""
-    return sf.col(UNFIT).isNotNull() if UNFIT in frame.columns else sf.expr("false")
-
-
 def with_comments(frame: DataFrame, declared: DeclaredSchema | None) -> DataFrame:
     """Return the rows without `UNFIT`, with the declared comments on their columns."""
     if declared is None:
-        return frame
+        return frame.drop(UNFIT)
     comments = {one.name: one.comment for one in declared.columns if one.comment is not None}
     return frame.select(
         *(

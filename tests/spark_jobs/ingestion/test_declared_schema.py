@@ -109,14 +109,14 @@ def test_values_of_typed_files_that_do_not_fit_are_bad_rows_with_their_own_value
         f"SELECT CAST(a AS BIGINT) id, CAST(b AS DECIMAL(9,3)) price, c gate FROM VALUES {rows} t(a, b, c)"
     )
     source.coalesce(1).write.parquet(f"{lake.folder}/in/a")
-    refused(lake, FailureReason.BAD_RECORDS, "3 of 5 rows do not fit schema.columns", "gate 1", "id 1", **PARQUET)
+    refused(lake, FailureReason.BAD_RECORDS, "3 of 5 rows do not fit their columns", "gate 1", "id 1", **PARQUET)
 
     policy = {"bad_records": "Quarantine", "quarantine_path": f"{lake.root}/bad"}
     result = ingested(lake, **PARQUET, **policy)
     assert result.rows_quarantined == 4
     assert lake.rows() == [(1, Decimal("1.50"), "A")]
     assert types(lake) == {"id": "int", "price": "decimal(6,2)", "gate": "string"}
-    found = quarantined(lake, "not-as-declared")
+    found = quarantined(lake, "unfit")
     assert [(one["column"], json.loads(one["record"])["id"]) for one in found] == [
         ("price", 3),
         ("gate", 4),
@@ -148,6 +148,21 @@ def test_an_undeclared_column_is_refused_by_name_or_ignored_on_request(lake: Any
     result = ingested(lake, **changes)
     assert lake.rows() == [(1, None)]
     assert form == "json" or "odd" in result.message
+
+
+def test_fields_of_structs_are_named_like_columns_when_they_are_absent_or_ignored(lake: Any) -> None:
+    declare(lake, [column("id", "bigint"), column("stop", "struct<gate:string,miles:int>")], undeclared="Ignore")
+    lake.spark.sql("SELECT 1L id, named_struct('gate', 'A', 'odd', 2) stop").write.parquet(f"{lake.folder}/in/a")
+    result = ingested(lake, **PARQUET)
+    assert "Null for lack of a column in the input: 'stop.miles'" in result.message
+    assert "Ignored columns that schema.columns does not declare: 'stop.odd'" in result.message
+    assert lake.rows() == [(1, ("A", None))]
+
+
+def test_a_field_in_other_letters_is_refused_and_not_ignored(lake: Any) -> None:
+    declare(lake, [column("id", "bigint"), column("stop", "struct<gate:string>")], undeclared="Ignore")
+    lake.spark.sql("SELECT 1L id, named_struct('Gate', 'A') stop").write.parquet(f"{lake.folder}/in/a")
+    refused(lake, FailureReason.SCHEMA_INCOMPATIBLE, "'stop.Gate'", "upper or lower case", **PARQUET)
 
 
 def test_an_absent_column_needs_to_be_nullable(lake: Any) -> None:

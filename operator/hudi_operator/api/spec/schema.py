@@ -19,7 +19,7 @@ from hudi_operator.api.values.names import PlainColumn
 
 _MOST_TEXT = 32_768
 _TYPES = (
-    "boolean|int|bigint|float|double|string|binary|date|timestamp|decimal[(][0-9]{1,2},[0-9]{1,2}[)]|"
+    "boolean|int|bigint|float|double|string|binary|date|timestamp|decimal[(][1-9][0-9]?,(0|[1-9][0-9]?)[)]|"
     "(array|map|struct)<[A-Za-z0-9_<>:,()]+>"
 )
 _WIDER = (

@@ -22,7 +22,7 @@ MOST_PARTS = 1_000
 _DEPTH = 20
 _SCHEMA_LIMIT = 2**20
 _HUDI_COLUMNS = "_hoodie_"
-_DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)")
+_DECIMAL = re.compile(r"decimal\(([1-9]\d?),(0|[1-9]\d?)\)", re.ASCII)
 _TOKEN = re.compile(r"decimal\(\d{1,2},\d{1,2}\)|[A-Za-z_][A-Za-z0-9_]*|[<>:,]")
 _MOST_DIGITS = 38
 

@@ -1,5 +1,6 @@
 """The declared columns of a table, and which differences from its columns a run resolves."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -105,7 +106,7 @@ def schema_changes(
     rules = _Rules(declared.evolution, uses)
     table = {one.name: one.kind for one in stored}
     wanted = {one.name: one for one in declared.columns}
-    found = [SchemaChange(name, None, str(kind), _DROPPED) for name, kind in table.items() if name not in wanted]
+    found = [SchemaChange(name, None, str(kind), _lacking(name, kind)) for name, kind in table.items() if name not in wanted]
     for name, one in wanted.items():
         if name in table:
             found += _changes(table[name], one.kind, name, rules, nested=False)
@@ -119,6 +120,25 @@ _DROPPED = (
     "dropped column would come back and values of a renamed column would be lost: declare the column"
 )
 _EVOLUTION = "schema.evolution is None, so no run changes the columns of the table: set it to AddColumns"
+
+
+_UNDECLARABLE = "no declaration can have {}: remove schema.columns, so that the input decides"
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _lacking(name: str, kind: ColumnKind) -> str:
+    """Return why a column of the table has to be declared, or why the table cannot have a declaration."""
+    if _PLAIN_NAME.fullmatch(name) is None:
+        return _UNDECLARABLE.format("a column of this name")
+    return _DROPPED if _is_declarable(kind) else _UNDECLARABLE.format("a column of this type")
+
+
+def _is_declarable(kind: ColumnKind) -> bool:
+    try:
+        parse_type(str(kind))
+    except UnknownType:
+        return False
+    return True
 
 
 def _addition(column: DeclaredColumn, rules: _Rules) -> str | None:
@@ -146,7 +166,7 @@ def _fields(
         if name in wanted:
             yield from _changes(kind, wanted[name], f"{at}.{name}", rules, nested=True)
         else:
-            yield SchemaChange(f"{at}.{name}", None, str(kind), _DROPPED)
+            yield SchemaChange(f"{at}.{name}", None, str(kind), _lacking(name, kind))
     for name, kind in wanted.items():
         if name not in stored:
             problem = _EVOLUTION if rules.evolution is SchemaEvolution.NONE else None
@@ -154,13 +174,15 @@ def _fields(
 
 
 def _retyping(stored: ColumnKind, wanted: ColumnKind, at: str, rules: _Rules, *, nested: bool) -> str | None:
+    if not _is_declarable(stored):
+        return _UNDECLARABLE.format(f"the type {stored}")
     declare = f"declare {stored}"
     if not is_wider(wanted.name, stored.name):
         narrower = is_wider(stored.name, wanted.name)
         why = "a column cannot become narrower" if narrower else "Hudi cannot read older files with this type"
         return f"{why}: {declare}"
     if at in rules.uses:
-        return f"a {rules.uses[at]} column keeps its type, because Hudi compares the values of stored rows: {declare}"
+        return f"the {rules.uses[at]} column keeps its type, because Hudi compares the values of stored rows: {declare}"
     if nested:
         return f"Hudi cannot read older files where a part of a column became wider: {declare}"
     return _EVOLUTION if rules.evolution is SchemaEvolution.NONE else None

@@ -1,4 +1,4 @@
-"""Rows that must not be written: unparsable, unfit for the declared columns, or without key, order or partition.
+"""Rows that must not be written: unparsable, unfit for their columns, or without key, order or partition.
 
 Hudi 1.2.0 writes a row without an ordering value and cannot compare it (`BufferedRecordMergerFactory`, HUDI issue
 19636). From then on every write to its file group fails, and in a MergeOnRead table every read too.
@@ -21,7 +21,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.wording import shortened
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, FAULT, IS_DELETED, SourceRows
 from hudi_jobs.ingestion.rules.columns import any_of, never
-from hudi_jobs.schemas.declared import UNFIT
+from hudi_jobs.schemas.row_faults import UNFIT
 from hudi_jobs.schemas.types import column_named
 from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.spark.jvm import fill_cache, in_shuffle_files, query_execution
@@ -74,8 +74,8 @@ class Counts:
 class Faults:
     """The conditions, by column, of rows that are not written: no whole key, no partition, no ordering value.
 
-    `ambiguous` are the conditions that another row may have the same key. A row that is `unfit` for the declared
-    columns meets no other condition: each bad row counts once.
+    `ambiguous` are the conditions that another row may have the same key. A row that is `unfit` for its columns meets
+    no other condition: each bad row counts once.
     """
 
     keyless: Mapping[str, Column]
@@ -214,11 +214,14 @@ def refuse(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults
         )
     if counts.unfit:
         frame, faults = unwritable
-        found = by_column(frame.where(faults.unfit), sf.col(UNFIT)["column"])
+        unfit = frame.where(faults.unfit)
+        fault = unfit.agg(sf.min(UNFIT)).collect()[0][0]
+        told = columns_told(by_column(unfit, sf.col(UNFIT)["column"]))
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
-            f"{counts.unfit:,} of {counts.read:,} rows do not fit schema.columns. {columns_told(found)} Correct the "
-            "source, convert the values in the transform, or set the policy for bad records to Quarantine.",
+            f"{counts.unfit:,} of {counts.read:,} rows do not fit their columns:{_why(fault).removeprefix(':')}. "
+            f"{told} Correct the source, convert the values in the transform, or set the policy for bad records to "
+            "Quarantine.",
         )
     if counts.keyless:
         raise TaskFailed(

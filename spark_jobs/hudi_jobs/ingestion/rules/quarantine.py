@@ -10,7 +10,7 @@ from pyspark.sql import functions as sf
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, Location
 from hudi_jobs.ingestion.rows import BINARY, FAULT, PLACE, UNREADABLE, SourceRows
 from hudi_jobs.ingestion.rules.quality import Counts, Faults, by_column, columns_told
-from hudi_jobs.schemas.declared import UNFIT
+from hudi_jobs.schemas.row_faults import UNFIT
 from hudi_jobs.schemas.types import column_named
 from hudi_jobs.spark.failures import TaskFailed, stage
 
@@ -37,7 +37,7 @@ def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Fa
         if counts.unfit:
             unfit, fault = frame.where(faults.unfit), sf.col(UNFIT)
             told = [fault["column"].alias("column"), fault["cause"].alias("reason"), fault["record"].alias("record")]
-            _save(unfit.select(*_place(unfit, rows), *told), (folder / "not-as-declared").url)
+            _save(unfit.select(*_place(unfit, rows), *told), (folder / "unfit").url)
             columns.update(by_column(unfit, fault["column"]))
         for each in _unwritable(counts, faults):
             bad, column = frame.where(each.condition), _first_of(each.columns)

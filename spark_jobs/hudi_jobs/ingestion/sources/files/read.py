@@ -112,6 +112,7 @@ def _rows(
         origin=Origin("_metadata.file_path", "source_file"),
         reading=partial(reading, spark, source, paths),
         guessed=source.format in _TEXT_FORMATS and source.columns_ddl is None,
+        checks_texts=source.format in _TEXT_FORMATS,
     )
 
 
