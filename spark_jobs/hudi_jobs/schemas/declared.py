@@ -27,7 +27,7 @@ from hudi_jobs.contract.table.columns import DeclaredSchema, UndeclaredColumns
 from hudi_jobs.contract.wording import counted, listed
 from hudi_jobs.schemas.columns import parse_ddl
 from hudi_jobs.schemas.row_faults import UNFIT, RowFault, fault_of, record_of
-from hudi_jobs.schemas.types import column_named, converted, fits, same, without_bounds
+from hudi_jobs.schemas.types import column_named, converted, fits, misfits, same, without_bounds
 from hudi_jobs.spark.failures import TaskFailed
 from hudi_jobs.spark.jvm import tried_cast
 
@@ -145,7 +145,7 @@ def _refused(incoming: StructType, wanted: StructType) -> Iterator[str]:
     own = {one.name: one.dataType for one in incoming.fields}
     for one in wanted.fields:
         if one.name in own and not _is_tried(own[one.name], one.dataType):
-            for at, has, wants in _misfits(own[one.name], one.dataType, one.name):
+            for at, has, wants in misfits(own[one.name], one.dataType, one.name):
                 yield (
                     f"The column {at} is {has.simpleString()} in the input, and schema.columns declares "
                     f"{wants.simpleString()}; cast it in the transform{_or_declare(has)}."
@@ -154,21 +154,6 @@ def _refused(incoming: StructType, wanted: StructType) -> Iterator[str]:
 
 def _or_declare(has: DataType) -> str:
     return ", or declare the columns of the source" if isinstance(has, StringType) else ""
-
-
-def _misfits(has: DataType, wants: DataType, at: str) -> Iterator[tuple[str, DataType, DataType]]:
-    if isinstance(has, StructType) and isinstance(wants, StructType):
-        known = {one.name: one.dataType for one in has.fields}
-        for one in wants.fields:
-            if one.name in known:
-                yield from _misfits(known[one.name], one.dataType, f"{at}.{one.name}")
-    elif isinstance(has, ArrayType) and isinstance(wants, ArrayType):
-        yield from _misfits(has.elementType, wants.elementType, f"{at}.element")
-    elif isinstance(has, MapType) and isinstance(wants, MapType):
-        yield from _misfits(has.keyType, wants.keyType, f"{at}.key")
-        yield from _misfits(has.valueType, wants.valueType, f"{at}.value")
-    elif not fits(wants, has):
-        yield at, has, wants
 
 
 def _is_tried(has: DataType, wants: DataType) -> bool:

@@ -23,7 +23,9 @@ No column of a table has this name, because Avro allows no blanks in names.
 """
 
 _FAULT_TYPE = "struct<column:string,cause:string,record:string>"
-_NO_TEXT = "holds bytes that are no UTF-8; convert them in the transform, as with decode(CAST(a AS BINARY), 'ISO-8859-1')"
+_NO_TEXT = (
+    "holds bytes that are no UTF-8; convert them in the transform, as with decode(CAST(a AS BINARY), 'ISO-8859-1')"
+)
 _BASE64 = "base64:"
 
 

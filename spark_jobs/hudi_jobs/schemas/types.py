@@ -5,6 +5,7 @@ decimal(12,2) becomes 1.2345 as decimal(14,4)). So a narrower input is cast here
 rewrites older files of a column that has become wider.
 """
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from pyspark.sql import Column, DataFrame
@@ -19,6 +20,7 @@ from pyspark.sql.types import (
     IntegerType,
     LongType,
     MapType,
+    NullType,
     ShortType,
     StringType,
     StructField,
@@ -48,6 +50,22 @@ def fits(wide: DataType, narrow: DataType) -> bool:
         whole = wide.precision - wide.scale >= narrow.precision - narrow.scale
         return whole and wide.scale >= narrow.scale
     return same(wide, narrow) or any(_within(family, wide, narrow) for family in (_INTEGERS, _FLOATS))
+
+
+def misfits(has: DataType, wants: DataType, at: str) -> Iterator[tuple[str, DataType, DataType]]:
+    """Yield the parts of a type (nested names have dots) whose values the wanted type does not hold, and both types."""
+    if isinstance(has, StructType) and isinstance(wants, StructType):
+        known = {one.name.lower(): one.dataType for one in has.fields}
+        for one in wants.fields:
+            if one.name.lower() in known:
+                yield from misfits(known[one.name.lower()], one.dataType, f"{at}.{one.name}" if at else one.name)
+    elif isinstance(has, ArrayType) and isinstance(wants, ArrayType):
+        yield from misfits(has.elementType, wants.elementType, f"{at}.element")
+    elif isinstance(has, MapType) and isinstance(wants, MapType):
+        yield from misfits(has.keyType, wants.keyType, f"{at}.key")
+        yield from misfits(has.valueType, wants.valueType, f"{at}.value")
+    elif not isinstance(has, NullType) and not fits(wants, has):
+        yield at, has, wants
 
 
 def can_widen(old: DataType, new: DataType) -> bool:

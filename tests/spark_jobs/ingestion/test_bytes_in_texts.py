@@ -66,7 +66,9 @@ PARTS = {
 def test_texts_inside_of_other_types_are_looked_at(lake: Any) -> None:
     for row, (name, part) in enumerate(PARTS.items()):
         # Each file has one bad row, one good row, and one without a value.
-        table = pa.table({"id": [3 * row, 3 * row + 1, 3 * row + 2], name: pa.concat_arrays([part, pa.nulls(1, part.type)])})
+        table = pa.table(
+            {"id": [3 * row, 3 * row + 1, 3 * row + 2], name: pa.concat_arrays([part, pa.nulls(1, part.type)])}
+        )
         parquet.write_table(table, lake.landing / f"{name}.parquet")
     policy = {"bad_records": "Quarantine", "quarantine_path": f"{lake.root}/bad"}
     result = ingested(lake, files={"format": "parquet", "options": {}}, **policy)

@@ -106,7 +106,9 @@ def schema_changes(
     rules = _Rules(declared.evolution, uses)
     table = {one.name: one.kind for one in stored}
     wanted = {one.name: one for one in declared.columns}
-    found = [SchemaChange(name, None, str(kind), _lacking(name, kind)) for name, kind in table.items() if name not in wanted]
+    found = [
+        SchemaChange(name, None, str(kind), _lacking(name, kind)) for name, kind in table.items() if name not in wanted
+    ]
     for name, one in wanted.items():
         if name in table:
             found += _changes(table[name], one.kind, name, rules, nested=False)

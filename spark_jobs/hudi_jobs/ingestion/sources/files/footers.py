@@ -4,31 +4,48 @@
 reads the schema of `parquet.thrift`, in Thrift's compact protocol, and nothing else of the footer.
 """
 
+import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from pyspark.sql import SparkSession
+from pyspark.sql.types import ByteType, DataType, DecimalType, IntegerType, LongType, ShortType, StructType
 
 from hudi_jobs.ingestion.sources.files.headers import Header
-from hudi_jobs.spark.jvm import classes, elements, hadoop_configuration
+from hudi_jobs.schemas.types import plain_type
+from hudi_jobs.spark.jvm import classes, hadoop_configuration
 
 _AT_ONCE = 8
 _POSITION = "_col"
 """Old Hive named columns by position, and Spark finds them by it (`OrcUtils.requestedColumnIds`)."""
 
 
-def orc_columns(spark: SparkSession, paths: Sequence[str]) -> list[Header | None]:
-    """Return the names of each file, None if they are positions or the file has no schema."""
+@dataclass(frozen=True)
+class OrcColumns:
+    """The columns of an ORC file; `names` is None if they are positions or the file has no schema."""
+
+    kinds: StructType
+    names: Header | None
+
+
+def orc_columns(spark: SparkSession, paths: Sequence[str]) -> list[OrcColumns]:
+    """Return the columns of each file by their types in Spark."""
     java = classes(spark)
     utilities = java.org.apache.spark.sql.execution.datasources.orc.OrcUtils
+    texts = java.org.apache.spark.sql.catalyst.util.CharVarcharUtils
     settings, passes_over = hadoop_configuration(spark), False
 
-    def one(path: str) -> Header | None:
+    def one(path: str) -> OrcColumns:
         found = utilities.readSchema(java.org.apache.hadoop.fs.Path(path), settings, passes_over)
-        names = tuple(map(str, elements(found.get().getFieldNames()))) if found.isDefined() else ()
-        return None if all(name.startswith(_POSITION) for name in names) else names
+        if not found.isDefined():
+            return OrcColumns(StructType(), None)
+        catalyst = texts.replaceCharVarcharWithStringInSchema(utilities.toCatalystSchema(found.get()))
+        kinds = StructType.fromJson(plain_type(json.loads(catalyst.json())))
+        names = tuple(kinds.names)
+        return OrcColumns(kinds, None if all(name.startswith(_POSITION) for name in names) else names)
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(one, paths))
@@ -76,19 +93,30 @@ _CONVERTED = [
     "TIME_MICROS",
     "TIMESTAMP_MILLIS",
     "TIMESTAMP_MICROS",
-    "INTEGER",
-    "INTEGER",
-    "INTEGER",
-    "INTEGER",
-    "INTEGER",
-    "INTEGER",
-    "INTEGER",
-    "INTEGER",
+    "UINT_8",
+    "UINT_16",
+    "UINT_32",
+    "UINT_64",
+    "INT_8",
+    "INT_16",
+    "INT_32",
+    "INT_64",
     "JSON",
     "BSON",
     "INTERVAL",
 ]
 _UNITS = {1: "MILLIS", 2: "MICROS", 3: "NANOS"}
+_INTEGERS: dict[str, DataType] = {
+    "INT_8": ByteType(),
+    "INT_16": ShortType(),
+    "INT_32": IntegerType(),
+    "INT_64": LongType(),
+    "UINT_8": ShortType(),
+    "UINT_16": IntegerType(),
+    "UINT_32": LongType(),
+    "UINT_64": DecimalType(20, 0),
+}
+_WHOLE: dict[str, DataType] = {"INT32": IntegerType(), "INT64": LongType()}
 _READABLE = frozenset(
     [
         "STRING",
@@ -98,7 +126,7 @@ _READABLE = frozenset(
         "TIMESTAMP(MICROS)",
         "TIMESTAMP_MILLIS",
         "TIMESTAMP_MICROS",
-        "INTEGER",
+        *_INTEGERS,
         "JSON",
         "BSON",
     ]
@@ -124,9 +152,21 @@ class ParquetColumn:
     @property
     def is_readable(self) -> bool:
         """Whether Spark has a type for the column; a column without any value is left out before Spark reads it."""
-        if self.annotation.startswith("DECIMAL("):
-            return int(self.annotation[len("DECIMAL(") :].partition(",")[0]) <= _MOST_DIGITS
+        if (digits := self._digits) is not None:
+            return digits[0] <= _MOST_DIGITS
         return self.annotation in {"", NO_TYPE} or self.annotation in _READABLE
+
+    @property
+    def number(self) -> DataType | None:
+        """The type of exact numbers in Spark; None for other columns."""
+        if (digits := self._digits) is not None:
+            return DecimalType(*digits) if self.is_readable else None
+        return _INTEGERS.get(self.annotation) if self.annotation else _WHOLE.get(self.physical)
+
+    @property
+    def _digits(self) -> tuple[int, int] | None:
+        found = re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", self.annotation)
+        return None if found is None else (int(found[1]), int(found[2]))
 
     @property
     def kind(self) -> str:
@@ -185,6 +225,8 @@ def _annotation(element: dict[int, Value]) -> str:
         details = details if isinstance(details, dict) else {}
         if name == "DECIMAL":
             return f"DECIMAL({int_of(details, 2)},{int_of(details, 1)})"
+        if name == "INTEGER":
+            return f"{'INT' if details.get(2) is True else 'UINT'}_{int_of(details, 1)}"
         if name in {"TIME", "TIMESTAMP"}:
             unit = details.get(2)
             return f"{name}({_UNITS.get(next(iter(unit), 0), '?') if isinstance(unit, dict) else '?'})"

@@ -15,6 +15,11 @@ from hudi_jobs.contract.table.location import beginning_of
 from hudi_jobs.frames import GivenFiles
 from hudi_jobs.ingestion.rows import BASE64, CORRUPT_RECORD, Origin, SourceRows
 from hudi_jobs.ingestion.sources.files.avro_files import fields_of, schemas_of
+from hudi_jobs.ingestion.sources.files.file_types import (
+    require_numbers_of_parquet,
+    require_types_of_file,
+    require_types_of_orc,
+)
 from hudi_jobs.ingestion.sources.files.folder_columns import FOLDER_FILE, folder_columns, with_folder_columns
 from hudi_jobs.ingestion.sources.files.footers import ParquetColumn, orc_columns
 from hudi_jobs.ingestion.sources.files.headers import HeaderGroup, grouped, quoted_name, require_declared
@@ -40,7 +45,8 @@ _LONGEST_CAUSE = 200
 _OTHER_TYPE = re.compile(r"Column: \[([^\]]*)\], Expected: ([^,\n]*), Found: ([^\s.]*)")
 _NO_SUCH_TYPE = re.compile(
     r"Illegal Parquet type: [^\n.]*|Parquet type not yet supported: [^\n.]*|Found recursive reference in Avro schema"
-    r"|Cannot convert Avro [^\n]*|Unsupported (?:\w+ )?type[^\n]*|[Dd]ecimal precision \d+ exceeds[^\n.]*"
+    r"|timestamp with local time zone|Cannot convert Avro [^\n]*"
+    r"|Unsupported (?:\w+ )?type[^\n]*|[Dd]ecimal precision \d+ exceeds[^\n.]*"
 )
 _OTHER_CALENDAR = re.compile(r"READ_ANCIENT_DATETIME.*?datasource option \"(\w{1,30})\"", re.DOTALL)
 _MERGE_FAILED = re.compile(r"Failed to merge (?:incompatible|fields)|CANNOT_MERGE", re.IGNORECASE)
@@ -88,7 +94,10 @@ def _opened(
         return _rows(spark, source, paths, _load_avro(spark, source, options, schema, paths, needed=needed))
     if source.format is FileFormat.ORC:
         if schema is not None:
-            require_declared(grouped(paths, orc_columns(spark, paths)), needed)
+            columns = orc_columns(spark, paths)
+            require_declared(grouped(paths, [one.names for one in columns]), needed)
+            for path, own in zip(paths, columns, strict=True):
+                require_types_of_orc(path, own, schema)
         return _rows(spark, source, paths, _load(spark, source, options, schema, paths))
     if source.format is FileFormat.JSON:
         frame = read_json(spark, options, schema, paths, refuses_others=refuses_others)
@@ -219,6 +228,9 @@ def _load_avro(
     if schema is not None and not {"avroschema", "positionalfieldmatching"} & options.keys():
         named = [HeaderGroup(names, tuple(paths)) for own, paths in groups.items() if (names := fields_of(own))]
         require_declared(named, needed)
+    if schema is not None:
+        for members in groups.values():
+            require_types_of_file(members[0], _load(spark, source, options, None, members[:1]).schema, schema)
     frames = [_load(spark, source, options, schema, members) for members in groups.values()]
     return united(frames)
 
@@ -239,6 +251,9 @@ def _load_parquet(
         names = [tuple(dict.fromkeys(one.path[0] for one in columns)) for columns in footers.values()]
         require_declared(grouped(paths, names), needed)
     require_readable(footers, wanted)
+    if schema is not None:
+        for path, columns in footers.items():
+            require_numbers_of_parquet(path, columns, schema)
     groups: dict[frozenset[ParquetColumn], list[str]] = {}
     for path, columns in footers.items():
         groups.setdefault(without_type(columns), []).append(path)
