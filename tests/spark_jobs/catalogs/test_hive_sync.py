@@ -1,5 +1,6 @@
 """What a run leaves in a Hive Metastore, and when it opens a connection to it."""
 
+import shutil
 import time
 
 import pytest
@@ -215,6 +216,22 @@ def test_comment_that_a_metastore_cannot_hold_hides_comments_and_nothing_else(tr
     assert result.outcome is Outcome.SUCCEEDED, result
     assert list(trial.metastore.entry(trial.table).partitions) == ["mon"]
     assert trial.metastore.entry(trial.table).comments["id"] == ""
+
+
+def test_entry_with_other_partition_columns_is_not_synced_until_somebody_drops_it(trial: CatalogTrial) -> None:
+    trial.ingest(MONDAY)
+    shutil.rmtree(trial.lake.folder / "table")
+    trial.lake.table["partitionBy"] = []
+
+    trial.ingest(TUESDAY)
+    refused = trial.record()
+    trial.metastore.drop(trial.table)
+    result = trial.serve()
+
+    assert refused.trouble is SyncTrouble.REFUSED
+    assert "is partitioned by day, and the table by nothing. Drop the entry" in refused.message
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert trial.metastore.entry(trial.table).partition_columns == {}
 
 
 def test_missing_database_is_named_and_not_made(trial: CatalogTrial) -> None:

@@ -1,91 +1,49 @@
-"""Another Spark session reads a table by the name of its entry, before and after each service of the table."""
+"""Readers find every row of a table before and after each service: Spark by name, hudi-rs and Daft by path."""
 
-import ast
-import re
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.docs.pages import read
 from tests.spark_jobs.catalogs.conftest import DATABASE, CatalogTrial
-from tests.spark_jobs.trials import sampled
+from tests.spark_jobs.readers import Reader, Rows, daft_by_path, hudi_rs_rows, spark_by_name
+from tests.spark_jobs.trials import ALL, sampled
 
 from hudi_jobs.contract import Outcome, RunMode, Service
-from toolkit.spark_home import LOCAL_FILES
 from toolkit.streams.metastore import HiveMetastore
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-PAGE = "guides/catalog.md"
-ADDRESS = "thrift://metastore.example.com:9083"
-Rows = list[tuple[Any, ...]]
-
-PROGRAM = """
-import sys
-from pyspark.sql import SparkSession
-
-spark = (
-    SparkSession.builder.appName("read").master("local[1]")
-    .config("spark.ui.enabled", "false")
-    .config("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
-    .config("spark.kryo.registrator", "org.apache.spark.HoodieSparkKryoRegistrar")
-    .config("spark.sql.extensions", "org.apache.spark.sql.hudi.HoodieSparkSessionExtension")
-    .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.hudi.catalog.HoodieCatalog")
-    {settings}
-    .getOrCreate()
-)
-for name in map(str.strip, sys.stdin):
-    spark.catalog.refreshTable(name)
-    rows = spark.sql(f"SELECT id, v, day FROM {{name}} ORDER BY id").collect()
-    print("ROWS", [tuple(row) for row in rows], flush=True)
-"""
+REFUSALS = {
+    ("CopyOnWrite", 6): "'hoodie.table.keygenerator.class'",
+    ("CopyOnWrite", 9): "Only support table version 5 and 6",
+    ("MergeOnRead", 6): "Only support COPY_ON_WRITE table",
+    ("MergeOnRead", 9): "Only support COPY_ON_WRITE table",
+}
+"""The errors of `daft.read_hudi`, which reads no table that Hudi 1 creates."""
 
 
-class Reader:
-    """A Spark session of its own process, with the settings of the guide; it answers names with rows."""
-
-    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
-        self._process = process
-        self._log = log
-
-    def rows(self, name: str) -> Rows:
-        """Return the rows of an entry."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        print(name, file=self._process.stdin, flush=True)
-        for line in self._process.stdout:
-            if line.startswith("ROWS "):
-                rows: Rows = ast.literal_eval(line.removeprefix("ROWS "))
-                return rows
-        pytest.fail(f"the reader has ended: {self._log.read_text()[-3000:]}")
+def test_page_names_each_error_of_daft() -> None:
+    assert [error for error in REFUSALS.values() if error not in read("start/read-it.md")] == []
 
 
 @pytest.fixture(scope="module")
 def reader(
     started_metastore: HiveMetastore, installed_spark: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Reader]:
-    """A reader that shares nothing with the driver but the metastore and the files."""
-    settings = re.findall(r"^    \.config\(.*\)$", read(PAGE), re.MULTILINE)
-    assert len(settings) == 2
-    local = [f'.config("{key}", "{value}")' for key, value in LOCAL_FILES.items()]
-    text = "\n    ".join((*settings, *local)).replace(ADDRESS, started_metastore.uri)
-    folder = tmp_path_factory.mktemp("reader")
-    with (folder / "log.txt").open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM.format(settings=text)],
-            env={"SPARK_HOME": str(installed_spark), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        )
-    yield Reader(process, folder / "log.txt")
-    process.kill()
-    process.wait()
+    """Spark in a session of its own, by the names of entries."""
+    with spark_by_name(started_metastore.uri, installed_spark, tmp_path_factory.mktemp("reader")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def daft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader | None]:
+    """Daft by the path of a table; None outside of long trials, because its packages are large."""
+    if not ALL:
+        yield None
+        return
+    with daft_by_path(tmp_path_factory.mktemp("daft")) as started:
+        yield started
 
 
 def declare(trial: CatalogTrial, kind: str, version: int) -> Sequence[Service]:
@@ -106,8 +64,8 @@ def declare(trial: CatalogTrial, kind: str, version: int) -> Sequence[Service]:
 @pytest.mark.parametrize(
     ("kind", "version"), sampled(("MergeOnRead", 9), ("CopyOnWrite", 6), ("MergeOnRead", 6), ("CopyOnWrite", 9))
 )
-def test_spark_reads_every_row_by_name_before_and_after_each_service(
-    trial: CatalogTrial, reader: Reader, kind: str, version: int
+def test_every_reader_finds_every_row_before_and_after_each_service(
+    trial: CatalogTrial, reader: Reader, daft: Reader | None, kind: str, version: int
 ) -> None:
     services = declare(trial, kind, version)
     trial.ingest({"id": "1", "v": "a", "day": "mon"})
@@ -118,7 +76,13 @@ def test_spark_reads_every_row_by_name_before_and_after_each_service(
 
     def shows(moment: object, of_base_files: Rows) -> None:
         expected = {"": every, "_rt": every, "_ro": of_base_files} if merged else {"": every}
-        assert {suffix: reader.rows(f"{entry}{suffix}") for suffix in expected} == expected, moment
+        assert {suffix: reader.answer(f"{entry}{suffix}") for suffix in expected} == expected, moment
+        assert hudi_rs_rows(trial.lake.base_path) == every, moment
+        assert hudi_rs_rows(trial.lake.base_path, read_optimized=True) == (of_base_files if merged else every), moment
+        if daft is not None:
+            rows, refusal = daft.answer(trial.lake.base_path)
+            assert rows == every, moment
+            assert refusal == REFUSALS[kind, version], moment
 
     shows("after two commits", of_base_files)
     for service in services:

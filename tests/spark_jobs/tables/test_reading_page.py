@@ -1,17 +1,16 @@
 """The commands of the page about reading run as they stand, and each reader sees the same rows at every moment."""
 
 import os
-import re
 import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from hudi import HudiTableBuilder
-from tests.docs.pages import blocks, read
+from tests.docs.pages import blocks
+from tests.spark_jobs.readers import daft_command
 from tests.spark_jobs.trials import IN_FULL, crossed
 
 from hudi_jobs.contract import Outcome, RunMode, Service
@@ -138,30 +137,13 @@ def test_each_example_of_the_page_reads_the_table(orders: Rows, capsys: pytest.C
 
 @IN_FULL
 @pytest.mark.usefixtures("orders")
-def test_daft_reads_the_rows_of_hudi_rs_and_refuses_the_table_itself(lake: Any, find_uv: Callable[[], str]) -> None:
+def test_daft_reads_the_rows_of_hudi_rs_and_refuses_the_table_itself(lake: Any) -> None:
     (over_arrow,) = (text for text in shown() if "daft" in text)
     (native,) = (text for text in shown() if "HudiTableBuilder" in text)
-    release = re.search(r"Daft (\d+\.\d+)", read(PAGE))
-    assert release is not None
     refused = f"try:\n    daft.read_hudi('{lake.folder}/table')\nexcept Exception as error:\n    print(error)\n"
     program = f"{native}\n{over_arrow}\nprint(frame.count_rows())\n{refused}"
-    packages = [f"--with={name}" for name in (f"daft[hudi]~={release[1]}.0", "hudi~=0.5.0", "sortedcontainers")]
     done = subprocess.run(
-        [find_uv(), "run", "--quiet", "--isolated", "--no-project", f"--python={sys.executable}", *packages,
-         "python", "-c", program],
-        env=dict(os.environ), capture_output=True, text=True, timeout=300, check=True,
-    )  # fmt: skip
+        daft_command(program), env=dict(os.environ), capture_output=True, text=True, timeout=300, check=True
+    )
     assert done.stdout.splitlines()[0] == "6"
     assert "Only support" in done.stdout
-
-
-@pytest.fixture
-def find_uv() -> Callable[[], str]:
-    """Ask for uv as the scripts do."""
-
-    def find() -> str:
-        bootstrap = Path(__file__).parents[3] / "dev" / "bootstrap"
-        printed = subprocess.run([bootstrap, "--python-only"], capture_output=True, text=True, timeout=600, check=True)
-        return printed.stdout.splitlines()[-1]
-
-    return find

@@ -22,7 +22,7 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.wording import listed, shortened
 from hudi_jobs.spark.failures import Cause, causes_of, classify
-from hudi_jobs.spark.jvm import JavaObject, classes, hadoop_configuration
+from hudi_jobs.spark.jvm import JavaObject, classes, elements, hadoop_configuration
 from hudi_jobs.table import HudiTable
 
 MARK = "hudi-operator.table-uid"
@@ -76,7 +76,7 @@ class HiveEntries:
                         f"The Hive Metastore has no database {self._catalog.database}; create it, or {_ANOTHER_ENTRY}.",
                     )
                 for name in self._names:
-                    self._require_ours(client, name)
+                    self._require_usable(client, name, table)
                 self._require_true_values(table, partitions)
                 are_there = all(client.tableExists(self._catalog.database, name) for name in self._names)
             self._run_sync(table, dropped=dropped)
@@ -100,21 +100,36 @@ class HiveEntries:
         gone: list[str] = []
         with self._explained(), self._client() as client:
             for name in self._names:
-                if client.tableExists(self._catalog.database, name) and self._mark(client, name) == self._uid:
+                if client.tableExists(self._catalog.database, name) and self._is_ours(client, name):
                     client.dropTable(self._catalog.database, name, _KEEP_DATA, _IGNORE_MISSING)
                     gone.append(f"{self._catalog.database}.{name}")
         return tuple(gone)
+
+    def _is_ours(self, client: JavaObject, name: str) -> bool:
+        return _mark_of(client.getTable(self._catalog.database, name)) == self._uid
 
     @property
     def _names(self) -> tuple[str, ...]:
         return self._catalog.names(self._table.type)
 
-    def _require_ours(self, client: JavaObject, name: str) -> None:
-        """Raise `SyncFailed` for an entry without our mark, or of another folder."""
+    def _require_usable(self, client: JavaObject, name: str, table: HudiTable) -> None:
+        """Raise `SyncFailed` for an entry of somebody else, and for an entry with other partition columns."""
         if not client.tableExists(self._catalog.database, name):
             return
-        entry = f"{self._catalog.database}.{name}"
-        mark, place = self._mark(client, name), client.getTable(self._catalog.database, name).getSd().getLocation()
+        entry, found = f"{self._catalog.database}.{name}", client.getTable(self._catalog.database, name)
+        self._require_ours(entry, found)
+        # Hudi's sync leaves the partition columns of an entry as they are, and the partitions of earlier columns.
+        shown = [str(each.getName()) for each in elements(found.getPartitionKeys())]
+        if shown != [each.lower() for each in table.partition_columns]:
+            raise SyncFailed(
+                SyncTrouble.REFUSED,
+                f"The entry {entry} of the Hive Metastore is partitioned by {_columns(shown)}, and the table by "
+                f"{_columns(table.partition_columns)}. Drop the entry; the next sync makes it anew.",
+            )
+
+    def _require_ours(self, entry: str, found: JavaObject) -> None:
+        """Raise `SyncFailed` for an entry without our mark, or of another folder."""
+        mark, place = _mark_of(found), found.getSd().getLocation()
         if place is None or not _is_same(str(place), self._table.base_path):
             where = "no folder, as a view does" if place is None else shortened(str(place), _LONGEST_SHOWN)
             raise SyncFailed(
@@ -134,10 +149,6 @@ class HiveEntries:
             f"The entry {entry} of the Hive Metastore {whose}, so it was left alone. Drop the entry, set "
             f"spec.catalog.hive.takeOver if nobody else keeps it up to date, or {_ANOTHER_ENTRY}.",
         )
-
-    def _mark(self, client: JavaObject, name: str) -> str | None:
-        found = client.getTable(self._catalog.database, name).getParameters().get(MARK)
-        return None if found is None else str(found)
 
     def _database_exists(self, client: JavaObject) -> bool:
         found = client.getDatabases(self._catalog.database)
@@ -217,6 +228,15 @@ class HiveEntries:
 def is_away(causes: Iterable[Cause]) -> bool:
     """Tell whether the metastore did not answer. A store that did not answer the sync or the metastore is no sign."""
     return any(_TRANSPORT in f"{each.kind} {each.message}" for each in causes)
+
+
+def _mark_of(found: JavaObject) -> str | None:
+    mark = found.getParameters().get(MARK)
+    return None if mark is None else str(mark)
+
+
+def _columns(names: Sequence[str]) -> str:
+    return shortened(", ".join(names), _LONGEST_SHOWN) or "nothing"
 
 
 def _comments(table: HudiTable) -> list[str]:
