@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hudi import HudiReadConfig, HudiTableBuilder
+from hudi import HudiTableBuilder
 from tests.docs.pages import read
 
 from toolkit.spark_home import LOCAL_FILES
@@ -135,5 +135,5 @@ def hudi_rs_rows(path: str, *, read_optimized: bool = False) -> Rows:
     """Read with hudi-rs, which shares no code with Spark."""
     table = HudiTableBuilder.from_base_uri(path)
     if read_optimized:
-        table = table.with_hudi_option(HudiReadConfig.USE_READ_OPTIMIZED_MODE, "true")
+        table = table.with_hudi_option("hoodie.read.use.read_optimized.mode", "true")
     return sorted((row["id"], row["v"], row["day"]) for row in pa.Table.from_batches(table.build().read()).to_pylist())
