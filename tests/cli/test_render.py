@@ -248,3 +248,17 @@ def test_statistics_that_nobody_measured_are_question_marks() -> None:
     assert lines[2].split() == ["team-a", "paused", *["?"] * 10]
     assert (size_of(measured), size_of(other)) == (1024, None)
     assert min([other, measured], key=ORDERS["size"]) is measured
+
+
+def test_wide_message_is_whole_and_that_of_unhealthy_tables_fits_a_line() -> None:
+    document = recorded()["failing"]
+    long = "The class runs 1 job, which is its limit. " * 6 + "It is used by slow-one."
+    for one in document["status"]["conditions"]:
+        one["message"] = long
+
+    def shown(*, wide: bool) -> str:
+        views = [TableView.of(document)]
+        return status_text(views, now=NOW, namespaces=False, wide=wide, messages=True, colour=False)
+
+    assert shown(wide=True).endswith(long)
+    assert shown(wide=False).endswith("...")

@@ -47,7 +47,7 @@ Work = Callable[[Document], Awaitable[Ended]]
 class FakeNode:
     """A node of the cluster; `work` may be changed at any time and holds for pods that start afterwards.
 
-    `ahead` is how far its clock is ahead of the API server's.
+    `ahead` is how far its clock is ahead of the API server's, and `kubelet` the port of this machine that has the logs.
     """
 
     def __init__(
@@ -58,8 +58,10 @@ class FakeNode:
         name: str,
         work: Work,
         ahead: timedelta = timedelta(),
+        kubelet: int | None = None,
     ) -> None:
         self._transport = transport
+        self._kubelet = kubelet
         self._session = session
         self._ahead = ahead
         self.name = name
@@ -77,7 +79,7 @@ class FakeNode:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
-        await self._transport.request("POST", "/api/v1/nodes", body=_node(self.name))
+        await self._transport.request("POST", "/api/v1/nodes", body=_node(self.name, kubelet=self._kubelet))
         await self._renew()
         self._tasks = [asyncio.create_task(self._keep_alive()), asyncio.create_task(self._take_pods())]
         return self
@@ -174,7 +176,11 @@ def _path(pod: Document) -> str:
     return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
 
 
-def _node(name: str) -> Document:
+def _node(name: str, *, kubelet: int | None) -> Document:
+    logs = {
+        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": kubelet}},
+    }
     room = {"cpu": "1000", "memory": "1Ti", "pods": "10000", "ephemeral-storage": "1Ti"}
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "no kubelet"}
     return {
@@ -183,7 +189,7 @@ def _node(name: str) -> Document:
         "metadata": {"name": name, "labels": {NODE_LABEL: name, "kubernetes.io/hostname": name}},
         # Nothing else should come here, and the pods of the operator tolerate no taint that would forbid it.
         "spec": {"taints": [{"key": NODE_LABEL, "effect": "PreferNoSchedule"}]},
-        "status": {"capacity": room, "allocatable": room, "conditions": [ready]},
+        "status": {"capacity": room, "allocatable": room, "conditions": [ready], **(logs if kubelet else {})},
     }
 
 

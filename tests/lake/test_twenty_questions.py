@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
-import os
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 import pytest_asyncio
 import yaml
-from tests.cli.command import Done, command
-from tests.faults.arena import API, SETTINGS, is_error
-from tests.faults.driver import commit, ended
-from tests.faults.node import NODE_LABEL, Ended, FakeNode
-from tests.faults.upstream import open_session
-from tests.lake.recorded_lake import BROKEN, HEALTHY, TENANTS, make_lake
-
-from hudi_jobs.contract import decode_outcome
-from hudi_operator.api.spec.operation import OPERATION_FIELDS
-from hudi_operator.kube.errors import NotFound
-from hudi_operator.kube.transport import MERGE_PATCH, Transport, load_configuration
-from toolkit.operator_process import LocalOperator
+from prometheus_client.samples import Sample
+from tests.chart.expressions import TARGET, selectors
+from tests.chart.test_dashboards import expressions
+from tests.cli.command import Done
+from tests.faults.arena import API
+from tests.lake.recorded_lake import BROKEN
+from tests.lake.running_lake import Lake, ingesting, running_lake
 
 pytestmark = [
     pytest.mark.cluster,
@@ -36,127 +26,16 @@ pytestmark = [
 ]
 
 Document = dict[str, Any]
-ZONE = "America/New_York"
-"""The zone of the writers of the recorded timelines."""
 
-
-@dataclass
-class Lake:
-    """The lake, and the namespaces of its tenants by their names."""
-
-    folder: Path
-    namespaces: dict[str, str]
-    table_class: str
-    transport: Transport
-    operator: LocalOperator
-
-    async def ask(self, *words: str) -> Done:
-        """Run a command as a person."""
-        return await asyncio.to_thread(command, *words)
-
-    async def tables(self) -> list[Document]:
-        """Return the tables of all tenants."""
-        listed = json.loads((await self.ask("status", "-A", "--class", self.table_class, "-o", "json")).stdout)
-        return list(listed["items"])
-
-    async def until(self, look: Callable[[], Awaitable[Any]]) -> Any:
-        """Return the first true answer."""
-        try:
-            async with asyncio.timeout(120):
-                while not (found := await look()):  # noqa: ASYNC110 - no event tells
-                    await asyncio.sleep(0.3)
-                return found
-        except TimeoutError:
-            log = self.operator.log.read_text(errors="replace").splitlines()[-20:]
-            pytest.fail("\n".join(["no answer in time", *log]), pytrace=True)
+WITHOUT_SERIES = {"Behind their freshness", "Largest tables", "Size", "Log files", "Small files"}
+"""Panels that may be empty: no driver of the lake measures files, and no table misses its freshness."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def lake(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lake]:  # noqa: ARG001
-    """An operator that observes the sixty tables, as `adopt` writes them, and one table that it ingests."""
-    folder, mark = tmp_path_factory.mktemp("lake"), uuid4().hex[:6]
-    make_lake(folder / "lake")
-    configuration = await load_configuration()
-    namespaces = {tenant: f"{tenant}-{mark}" for tenant in TENANTS}
-    async with contextlib.AsyncExitStack() as stack:
-        transport = await stack.enter_async_context(Transport(configuration, timeout_seconds=30))
-        session = await stack.enter_async_context(open_session(configuration))
-        stack.push_async_callback(_remove, transport, namespaces.values(), mark)
-        await _declare(transport, folder, namespaces, mark)
-        await stack.enter_async_context(FakeNode(transport, session, name=mark, work=ingest))
-        own = {"WATCH_NAMESPACES": ",".join(namespaces.values()), "OPERATOR_NAMESPACE": namespaces["sales"]}
-        operator = LocalOperator(
-            kubeconfig=Path(os.environ["KUBECONFIG"]),
-            settings={**SETTINGS, "POLL_SECONDS": "3", "MAX_POLL_SECONDS": "6", **own},
-            log=folder / "operator.log",
-        )
-        await stack.enter_async_context(operator)
-        found = Lake(folder, namespaces, mark, transport, operator)
-        await found.until(lambda: _all_read(found))
+    """The lake with its operator."""
+    async with running_lake(tmp_path_factory.mktemp("lake")) as found:
         yield found
-        assert [line["event"] for line in operator.lines() if is_error(line)] == []
-
-
-async def ingest(pod: Document) -> Ended:
-    """Commit as a driver that has read everything up to now."""
-    outcome = decode_outcome((await commit(pod)).message)
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return ended(outcome.results[0].copy_with(complete_up_to=now))
-
-
-async def _declare(transport: Transport, folder: Path, namespaces: dict[str, str], mark: str) -> None:
-    rules = {
-        "allowedBasePaths": [f"file://{folder}/lake"],
-        "allowedSourcePaths": [f"file://{folder}/landing"],
-        "execution": {"mode": "Local"},
-        "job": {"nodeSelector": {NODE_LABEL: mark}},
-        "operations": {"allowed": [*OPERATION_FIELDS], "approval": "Manual"},
-    }
-    api = {"apiVersion": "hudi-operator.io/v1beta1"}
-    table_class = {**api, "kind": "HudiTableClass", "metadata": {"name": mark}, "spec": rules}
-    await transport.request("POST", f"{API}/huditableclasses", body=table_class)
-    for tenant, namespace in namespaces.items():
-        await transport.request("POST", "/api/v1/namespaces", body={"metadata": {"name": namespace}})
-        place = str(folder / "lake" / tenant)
-        drafted = await asyncio.to_thread(command, "adopt", place, "--namespace", namespace, "--class", mark)
-        for document in yaml.load_all(drafted.stdout, yaml.CSafeLoader):
-            if "-upgraded-" in document["metadata"]["name"]:  # their files do not show the zone, so a person decides
-                document["spec"]["timelineTimeZone"] = ZONE
-            await transport.request("POST", f"{API}/namespaces/{namespace}/huditables", body=document)
-    (folder / "landing").mkdir()
-    (folder / "landing" / "first.csv").write_text("1\n")
-    source = {"files": {"path": f"file://{folder}/landing", "format": "csv"}}
-    spec = {
-        "tableClassName": mark,
-        "basePath": f"file://{folder}/lake/sales/orders",
-        "type": "CopyOnWrite",
-        "recordKey": ["id"],
-        "ingestion": {"source": source, "operation": "Insert", "schedule": {"every": "24h"}},
-    }
-    orders = {**api, "kind": "HudiTable", "metadata": {"name": "orders"}, "spec": spec}
-    await transport.request("POST", f"{API}/namespaces/{namespaces['sales']}/huditables", body=orders)
-
-
-async def _remove(transport: Transport, namespaces: Any, mark: str) -> None:
-    for namespace in namespaces:
-        for plural in ("hudioperations", "huditables"):
-            path = f"{API}/namespaces/{namespace}/{plural}"
-            async for one in transport.list_items(path):
-                with contextlib.suppress(NotFound):
-                    place = f"{path}/{one['metadata']['name']}"
-                    await transport.request(
-                        "PATCH", place, body={"metadata": {"finalizers": None}}, content_type=MERGE_PATCH
-                    )
-        with contextlib.suppress(NotFound):
-            await transport.request("DELETE", f"/api/v1/namespaces/{namespace}")
-    with contextlib.suppress(NotFound):
-        await transport.request("DELETE", f"{API}/huditableclasses/{mark}")
-
-
-async def _all_read(lake: Lake) -> bool:
-    tables = await lake.tables()
-    ready = [one for one in tables if "timeline" in one.get("status", {})]
-    return len(ready) == len(HEALTHY) + len(BROKEN) + 1
 
 
 def codes(table: Document) -> set[str]:
@@ -293,3 +172,77 @@ async def test_operation_that_a_person_requests_waits_for_approval(lake: Lake, k
 
     await lake.until(waits)
     await lake.transport.request("DELETE", f"{API}/namespaces/{sales}/hudioperations/{name}")
+
+
+async def test_log_of_the_last_failed_run_is_shown_also_when_its_pod_is_gone(lake: Lake) -> None:
+    sales = lake.namespaces["sales"]
+
+    async def log() -> Done | None:
+        done = await lake.ask("logs", "returns", "-n", sales, "--failed")
+        return done if "The end of the log of" in done.stderr else None
+
+    kept = await lake.until(log)
+    assert (kept.returncode, "the column price is missing" in kept.stdout, "\x1b" in kept.stdout) == (0, True, False)
+    lake.kubelet.logs.clear()
+    await lake.transport.request(
+        "DELETE", f"/apis/batch/v1/namespaces/{sales}/jobs", body={"propagationPolicy": "Foreground"}
+    )
+    assert (await lake.ask("logs", "returns", "-n", sales, "--failed")).stdout == kept.stdout
+
+
+async def test_person_at_night_comes_from_the_alert_to_the_cause_and_the_remedy(lake: Lake) -> None:
+    """The condition of `HudiTableNotReady` holds, and the three commands of the page name cause and remedy."""
+    sales = lake.namespaces["sales"]
+
+    async def not_ready() -> list[dict[str, str]]:
+        infos = [one.labels for one in await lake.page() if one.name == "hudi_operator_table_info"]
+        found = [one for one in infos if one["ready"] == "False"]
+        return found if any(one["table"] == "returns" for one in found) else []
+
+    found = {one["table"]: one for one in await lake.until(not_ready)}
+    assert found.keys() <= {*BROKEN, "returns"}
+    assert (found["returns"]["table_namespace"], found["returns"]["reason"]) == (sales, "ColumnMissing")
+    unhealthy = (await lake.ask("status", "-A", "--unhealthy")).stdout
+    assert any(line.split()[:2] == [sales, "returns"] for line in unhealthy.splitlines())
+    explained = (await lake.ask("explain", "returns", "-n", sales)).stdout
+    assert "The input lacks the column price." in explained
+    assert "the column price is missing" in (await lake.ask("logs", "returns", "-n", sales, "--failed")).stdout
+
+
+async def test_picture_of_the_lake_has_series_in_every_other_panel(lake: Lake) -> None:
+    asked = expressions("lake", job="j")
+
+    async def is_shown() -> bool:
+        page = await lake.page()
+        empty = {title for title, texts in asked.items() if not any(has_series(page, text) for text in texts)}
+        return empty <= WITHOUT_SERIES
+
+    await lake.until(is_shown)
+
+
+def has_series(page: list[Sample], expression: str) -> bool:
+    """Tell whether each selector of an expression finds a sample of a page, whatever labels a scrape adds."""
+    return all(any(_is_selected(sample, one) for sample in page) for one in selectors(expression))
+
+
+def _is_selected(sample: Sample, selector: Any) -> bool:
+    own = [one for one in selector.matchers.matchers if one.name not in TARGET]
+    return sample.name == selector.name and all(sample.labels.get(one.name, "") == one.value for one in own)
+
+
+async def test_tables_that_wait_for_a_quota_name_the_limit_and_who_uses_it(lake: Lake) -> None:
+    sales, small = lake.namespaces["sales"], f"{lake.table_class}-small"
+
+    async def has_begun() -> bool:
+        return "slow-one-ingestion" in (await lake.ask("explain", "slow-one", "-n", sales)).stdout
+
+    await ingesting(lake.transport, lake.folder, sales, "slow-one", small)
+    await lake.until(has_begun)
+    await ingesting(lake.transport, lake.folder, sales, "slow-two", small)
+    said = "The class runs 1 job, which is its limit. jobQuota.runningJobs is used by slow-one in this namespace."
+
+    async def waiting() -> list[str]:
+        lines = (await lake.ask("status", "-A", "-o", "wide")).stdout.splitlines()
+        return [line for line in lines if line.split()[:2] == [sales, "slow-two"] and said in line]
+
+    assert len(await lake.until(waiting)) == 1

@@ -11,7 +11,7 @@ from hudi_operator.cli.render.size_table import size_of
 from hudi_operator.cli.render.text import SEVERITY_TONES, Cell, Tone, age, table
 from hudi_operator.cli.render.view import TableView
 
-_MESSAGE = 160
+_MESSAGE, _WIDE_MESSAGE = 160, 1000
 
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
@@ -43,7 +43,7 @@ def status_text(
         [one.metadata.namespace] * namespaces
         + _row(one, now)
         + _wide(one) * wide
-        + [shortened(one.why, _MESSAGE)] * (wide or messages)
+        + [shortened(one.why, _WIDE_MESSAGE if wide else _MESSAGE)] * (wide or messages)
         for one in tables
     ]
     return table(header, rows, colour=colour)
