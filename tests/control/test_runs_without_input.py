@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.control.lake import Lake, snapshots_of
-from tests.control.test_reconciler import KEY, Cluster, Snapshots, give_claim_to_another, living_table
+from tests.control.test_reconciler import KEY, Cluster, Snapshots, class_document, give_claim_to_another, living_table
 from tests.planning.world import IMAGE
 from tests.whole_status import whole
 
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.looks import SourceLooker
 from hudi_operator.control.tables import Reconciler
+from hudi_operator.kube.keys import TableKey, table_key
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.storage import StorageError, StorageErrorKind
 
@@ -47,10 +49,13 @@ class Operator:
         for _ in range(times):
             self._now += timedelta(minutes=1)
             for _ in range(4):
-                await self._reconciler.reconcile(KEY, Trigger.EVENT)
+                await self.reconcile()
                 self.cluster.kubelet()
                 self._now += timedelta(seconds=1)
         return len(self.cluster.created) - before
+
+    async def reconcile(self, key: TableKey = KEY) -> None:
+        await self._reconciler.reconcile(key, Trigger.EVENT)
 
     @property
     def status(self) -> dict[str, Any]:
@@ -187,3 +192,21 @@ async def test_no_path_is_listed_that_class_namespace_and_claim_do_not_allow(
     operator.start()
     assert await operator.tick(3) == 0
     assert lake.listed == []
+
+
+async def test_tables_that_are_created_together_keep_to_the_limit_of_their_class_while_sources_are_listed(
+    lake: Lake,
+) -> None:
+    cluster = living_table(every="1m")
+    cluster.classes["standard"] = class_document(jobQuota={"runningJobs": 2})
+    first = cluster.tables["flights"]
+    for number in range(9):
+        metadata = {**first["metadata"], "name": f"t{number}", "uid": f"uid-{number}"}
+        spec = {**first["spec"], "basePath": f"s3a://lake/team-a/t{number}"}
+        cluster.tables[f"t{number}"] = {**first, "metadata": metadata, "spec": spec}
+    operator = Operator(lake, cluster)
+    keys = [table_key("team-a", name) for name in cluster.tables]
+
+    await asyncio.gather(*(operator.reconcile(key) for key in keys))
+
+    assert len(cluster.created) == 2

@@ -247,7 +247,8 @@ class Reconciler:
             plan = self._plan(observation)
         # The status of this plan ends these runs, or its actions remove their pods: nobody asks for the logs again.
         if (runs := runs_with_wanted_log(plan)) and self._logs is not None:
-            return with_logs(plan, await self._logs.read(key.namespace, runs))
+            logs = await self._logs.read(key.namespace, runs)
+            return with_logs(self._plan(self._observer.with_places(key, plan.observation)), logs)
         return plan
 
     async def _observe(self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float) -> Observation:

@@ -113,16 +113,12 @@ class Observer:
         namespace = await self.namespaces.get(key.namespace, since=read_since)
         # The snapshot comes last, so that it includes the commits of any run seen to end.
         snapshot = await self._snapshot(table, table_class, blockers, whole=_has_ended(table.status, jobs))
-        name = table_class.metadata.name if table_class else ""
         observation = Observation(
             table=table,
             table_class=table_class,
             blockers=blockers,
             snapshot=snapshot,
             jobs=jobs,
-            running_in_class=self._running.in_class(name, without=key),
-            running_in_namespace=self._running.in_namespace(name, without=key),
-            holders=self._running.holders(name, without=key),
             spent_elsewhere=self._spent_elsewhere(key, table_class),
             operator=await self._identity.get(),
             related=related,
@@ -131,7 +127,20 @@ class Observer:
             holds_claim=holds_claim,
             entry_taken=entry_taken,
         )
-        return replace(observation, look=await self._look(key, observation))
+        return self.with_places(key, replace(observation, look=await self._look(key, observation)))
+
+    def with_places(self, key: TableKey, observation: Observation) -> Observation:
+        """Return the observation with the places of the class that other tables have now.
+
+        A limit of the class holds if nothing is awaited between this and the record of the decided Jobs.
+        """
+        name = observation.table_class.metadata.name if observation.table_class else ""
+        return replace(
+            observation,
+            running_in_class=self._running.in_class(name, without=key),
+            running_in_namespace=self._running.in_namespace(name, without=key),
+            holders=self._running.holders(name, without=key),
+        )
 
     def _spent_elsewhere(self, key: TableKey, table_class: HudiTableClass | None) -> Spent:
         """Return what table services of other tables used today, summed only for a class with a budget."""
