@@ -39,6 +39,14 @@ def test_unhealthy_tables_are_those_that_are_not_ready_or_have_a_finding() -> No
     assert summary_line(TABLES, shown=3) == "5 tables: 3 ready, 3 unhealthy, 1 suspended; 3 shown."
 
 
+def test_table_that_no_operator_has_observed_is_unhealthy_and_says_why() -> None:
+    new = TableView.of({**recorded()["orders"], "status": {}})
+    assert new.is_unhealthy
+    (line,) = status_text([new], now=NOW, namespaces=False, wide=False, messages=True, colour=False).splitlines()[1:]
+    assert "NotObserved" in line
+    assert "No operator has observed the table" in line
+
+
 def test_line_of_an_unhealthy_table_says_why() -> None:
     lines = {line.split()[1]: line for line in listing().splitlines()}
     assert "PathNotAllowed" in lines["blocked"]

@@ -15,7 +15,10 @@ from hudi_operator.cli.render.view import TableView
 
 
 @declare(
-    details="A table is unhealthy if it is not ready, stalled, misses its freshness, or has a finding above Info.",
+    details=(
+        "A table is unhealthy if no operator has observed it, or if it is not ready, is stalled, misses its freshness "
+        "or has a finding above Info."
+    ),
     examples=[
         "status",
         "status -A --unhealthy",

@@ -11,6 +11,10 @@ from hudi_operator.api.status.operation_status import HudiOperationStatus
 from hudi_operator.api.status.table_status import HudiTableStatus
 from hudi_operator.planning.model.times import parse_time
 
+_NOT_OBSERVED = (
+    "No operator has observed the table: see whether the operator runs, and whether it watches the namespace."
+)
+
 Document = Mapping[str, Any]
 
 
@@ -50,16 +54,20 @@ class TableView:
 
     @property
     def is_unhealthy(self) -> bool:
-        """Whether a person should look: not ready, stalled, a finding above Info, or too far behind its source."""
+        """Whether a person should look: never observed, not ready, stalled, a finding above Info, or too far behind."""
         wanted = (ConditionType.READY, ConditionType.HEALTHY, ConditionType.FRESH)
-        return self.is_condition(ConditionType.STALLED, ConditionStatus.TRUE) or any(
-            self.is_condition(kind, ConditionStatus.FALSE) for kind in wanted
+        return (
+            self.condition(ConditionType.READY) is None
+            or self.is_condition(ConditionType.STALLED, ConditionStatus.TRUE)
+            or any(self.is_condition(kind, ConditionStatus.FALSE) for kind in wanted)
         )
 
     @property
     def why(self) -> str:
         """The message of the worst condition, or the table's own message."""
         worst = (ConditionType.READY, ConditionType.HEALTHY, ConditionType.FRESH)
+        if self.condition(ConditionType.READY) is None:
+            return _NOT_OBSERVED
         false = [one for kind in worst if (one := self.condition(kind)) and one.status is ConditionStatus.FALSE]
         return false[0].message if false else self.status.message or ""
 
