@@ -16,7 +16,7 @@ from hudi_operator.sources.kinds.files import refused_reader_options
         (FileFormat.JSON, {"multiLine": "true", "allowComments": "true", "primitivesAsString": "true"}),
         (FileFormat.PARQUET, {"mergeSchema": "true", "datetimeRebaseMode": "CORRECTED"}),
         (FileFormat.AVRO, {"avroSchema": '{"type": "string"}'}),
-        (FileFormat.ORC, {}),
+        (FileFormat.ORC, {"orc.proleptic.gregorian.default": "true"}),
     ],
 )
 def test_options_that_say_how_to_read_a_format_are_accepted(file_format: FileFormat, options: dict[str, str]) -> None:

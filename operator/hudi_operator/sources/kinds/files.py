@@ -85,7 +85,7 @@ _ALLOWED = {
     FileFormat.AVRO: frozenset(
         {"avroschema", "datetimerebasemode", "enablestableidentifiersforuniontype", "positionalfieldmatching"}
     ),
-    FileFormat.ORC: frozenset({"mergeschema"}),
+    FileFormat.ORC: frozenset({"mergeschema", "orc.proleptic.gregorian.default"}),
 }
 
 

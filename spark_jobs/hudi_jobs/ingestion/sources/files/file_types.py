@@ -19,8 +19,9 @@ from pyspark.sql.types import (
 )
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.ingestion.sources.files.footers import OrcColumns, ParquetColumn
+from hudi_jobs.ingestion.sources.files.footers import ParquetColumn
 from hudi_jobs.ingestion.sources.files.headers import quoted_name
+from hudi_jobs.ingestion.sources.files.orc_files import OrcColumns
 from hudi_jobs.schemas.types import can_widen, misfits
 from hudi_jobs.spark.failures import TaskFailed
 

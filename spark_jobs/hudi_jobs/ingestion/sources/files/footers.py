@@ -1,55 +1,15 @@
-"""Reads the columns of Parquet and ORC files from their footers: columns that Spark cannot read, or without values.
+"""Reads the columns of Parquet files from their footers: columns that Spark cannot read, or without values.
 
 `parquet-mr` 1.13 fails on newer types (FLOAT16), and makes an INT32 of a column that holds only nulls. So this module
 reads the schema of `parquet.thrift`, in Thrift's compact protocol, and nothing else of the footer.
 """
 
-import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pyspark.sql import SparkSession
-from pyspark.sql.types import ByteType, DataType, DecimalType, IntegerType, LongType, ShortType, StructType
-
-from hudi_jobs.ingestion.sources.files.headers import Header
-from hudi_jobs.schemas.types import plain_type
-from hudi_jobs.spark.jvm import classes, hadoop_configuration
-
-_AT_ONCE = 8
-_POSITION = "_col"
-"""Old Hive named columns by position, and Spark finds them by it (`OrcUtils.requestedColumnIds`)."""
-
-
-@dataclass(frozen=True)
-class OrcColumns:
-    """The columns of an ORC file; `names` is None if they are positions or the file has no schema."""
-
-    kinds: StructType
-    names: Header | None
-
-
-def orc_columns(spark: SparkSession, paths: Sequence[str]) -> list[OrcColumns]:
-    """Return the columns of each file by their types in Spark."""
-    java = classes(spark)
-    utilities = java.org.apache.spark.sql.execution.datasources.orc.OrcUtils
-    texts = java.org.apache.spark.sql.catalyst.util.CharVarcharUtils
-    settings, passes_over = hadoop_configuration(spark), False
-
-    def one(path: str) -> OrcColumns:
-        found = utilities.readSchema(java.org.apache.hadoop.fs.Path(path), settings, passes_over)
-        if not found.isDefined():
-            return OrcColumns(StructType(), None)
-        catalyst = texts.replaceCharVarcharWithStringInSchema(utilities.toCatalystSchema(found.get()))
-        kinds = StructType.fromJson(plain_type(json.loads(catalyst.json())))
-        names = tuple(kinds.names)
-        return OrcColumns(kinds, None if all(name.startswith(_POSITION) for name in names) else names)
-
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(one, paths))
-
+from pyspark.sql.types import ByteType, DataType, DecimalType, IntegerType, LongType, ShortType
 
 MAGIC, ENCRYPTED = b"PAR1", b"PARE"
 TAIL = 64 * 1024

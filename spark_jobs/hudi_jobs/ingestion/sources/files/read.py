@@ -21,8 +21,9 @@ from hudi_jobs.ingestion.sources.files.file_types import (
     require_types_of_orc,
 )
 from hudi_jobs.ingestion.sources.files.folder_columns import FOLDER_FILE, folder_columns, with_folder_columns
-from hudi_jobs.ingestion.sources.files.footers import ParquetColumn, orc_columns
+from hudi_jobs.ingestion.sources.files.footers import ParquetColumn
 from hudi_jobs.ingestion.sources.files.headers import HeaderGroup, grouped, quoted_name, require_declared
+from hudi_jobs.ingestion.sources.files.orc_files import orc_columns, with_calendar
 from hudi_jobs.ingestion.sources.files.parquet_files import (
     as_stored,
     parquet_columns,
@@ -93,12 +94,7 @@ def _opened(
     if source.format is FileFormat.AVRO:
         return _rows(spark, source, paths, _load_avro(spark, source, options, schema, paths, needed=needed))
     if source.format is FileFormat.ORC:
-        if schema is not None:
-            columns = orc_columns(spark, paths)
-            require_declared(grouped(paths, [one.names for one in columns]), needed)
-            for path, own in zip(paths, columns, strict=True):
-                require_types_of_orc(path, own, schema)
-        return _rows(spark, source, paths, _load(spark, source, options, schema, paths))
+        return _rows(spark, source, paths, _load_orc(spark, source, options, schema, paths, needed=needed))
     if source.format is FileFormat.JSON:
         frame = read_json(spark, options, schema, paths, refuses_others=refuses_others)
         rows = _rows(spark, source, paths, frame, may_be_corrupt=True)
@@ -263,6 +259,25 @@ def _load_parquet(
         frame = _load(spark, source, options, typed, members)
         frames.append(refitted(frame, without_guesses(frame.schema, empty) if schema is None else schema))
     return united(frames)
+
+
+def _load_orc(
+    spark: SparkSession,
+    source: FileSource,
+    options: Mapping[str, str],
+    schema: StructType | None,
+    paths: Sequence[str],
+    *,
+    needed: Sequence[str],
+) -> DataFrame:
+    """Read the files with the calendar of each."""
+    files = dict(zip(paths, orc_columns(spark, paths), strict=True))
+    if schema is not None:
+        require_declared(grouped(paths, [columns.names for columns in files.values()]), needed)
+        for path, columns in files.items():
+            require_types_of_orc(path, columns, schema)
+    wanted = None if schema is None else schema.fieldNames()
+    return _load(spark, source, with_calendar(options, files, wanted), schema, paths)
 
 
 def _load(
