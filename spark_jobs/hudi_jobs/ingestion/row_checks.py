@@ -228,7 +228,14 @@ class RowChecks:
         marks = {IS_DELETED, *({SEQUENCE} if rows.ordered else ()), *self._places(rows)}
         # Other rules find rows without a key or an ordering value.
         checked = {*self.definition.record_key, *self.definition.ordering_fields}
-        found = fitted(frame, declared, marks=marks, checked=checked, deleted=IS_DELETED)
+        found = fitted(
+            frame,
+            declared,
+            marks=marks,
+            checked=checked,
+            partitions=self.definition.partition_by,
+            deleted=IS_DELETED,
+        )
         return found.frame, found.remark
 
     def _require_order(self, rows: SourceRows, view: DataFrame, made: DataFrame) -> None:

@@ -4,13 +4,14 @@ A value is cast only if the declared type holds the same value. Types that canno
 as a whole: the reader of the source converts texts, and the transform converts everything else.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     DataType,
     DecimalType,
     DoubleType,
@@ -51,19 +52,25 @@ def declared_struct(spark: SparkSession, declared: DeclaredSchema) -> StructType
 
 
 def fitted(
-    frame: DataFrame, declared: DeclaredSchema, *, marks: Collection[str], checked: Collection[str], deleted: str
+    frame: DataFrame,
+    declared: DeclaredSchema,
+    *,
+    marks: Collection[str],
+    checked: Collection[str],
+    partitions: Collection[str],
+    deleted: str,
 ) -> FittedRows:
     """Return the rows in the declared columns; raise `TaskFailed` for columns that do not fit.
 
-    `marks` are columns that the driver adds, and `checked` are columns whose nulls other rules find. A row that the
-    column `deleted` marks as a delete may lack values.
+    `marks` are columns that the driver adds, `checked` are columns whose nulls other rules find, and `partitions` are
+    columns whose empty texts come back as null. A row that the column `deleted` marks as a delete may lack values.
     """
     wanted = declared_struct(frame.sparkSession, declared)
     incoming = StructType([one for one in frame.schema.fields if one.name not in marks])
     require_columns(incoming, wanted, declared)
     own = {one.name: one for one in incoming.fields}
     gone = sf.col(deleted).eqNullSafe(sf.expr("true")) if deleted in frame.columns else sf.expr("false")
-    faults = list(_faults(own, wanted, declared, checked, gone))
+    faults = [*_faults(own, wanted, declared, checked, gone), *_empty_partitions(own, declared, partitions, gone)]
     columns = [_fitted(own.get(one.name), one) for one in wanted.fields]
     kept = [column_named(name) for name in frame.columns if name in marks]
     said = _remark(incoming, wanted)
@@ -81,6 +88,17 @@ def _faults(
             yield RowFault(one.name, f"does not hold the value as {column.type}", unlike)
         if not column.nullable and one.name not in checked:
             yield RowFault(one.name, "has no value and is declared with nullable false", value.isNull() & ~gone)
+
+
+def _empty_partitions(
+    own: Mapping[str, StructField], declared: DeclaredSchema, partitions: Collection[str], gone: Column
+) -> Iterator[RowFault]:
+    for one in declared.columns:
+        is_text = one.name in own and isinstance(own[one.name].dataType, StringType | BinaryType)
+        if is_text and one.name in partitions and not one.nullable:
+            is_empty = sf.octet_length(column_named(one.name)) == 0
+            cause = "is empty, which partitions store as null, and is declared with nullable false"
+            yield RowFault(one.name, cause, is_empty & ~gone)
 
 
 def require_columns(incoming: StructType, wanted: StructType, declared: DeclaredSchema) -> None:

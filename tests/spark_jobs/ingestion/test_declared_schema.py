@@ -176,6 +176,26 @@ def test_an_absent_column_needs_to_be_nullable(lake: Any) -> None:
     assert lake.rows() == [(1, None)]
 
 
+@pytest.mark.parametrize("form", sampled("parquet", "csv"))
+def test_an_empty_text_is_a_bad_row_where_its_partition_column_needs_a_value(lake: Any, form: str) -> None:
+    """Hudi puts the row into the partition of null, and readers find null."""
+    lake.table = {"partitionBy": ["gate"]}
+    declare(lake, [column("id", "bigint"), column("gate", "string", nullable=False), column("note", "string")])
+    if form == "parquet":
+        source = lake.spark.sql("SELECT * FROM VALUES (1L, '', ''), (2L, 'A', '') t(id, gate, note)")
+        source.coalesce(1).write.parquet(f"{lake.folder}/in/a")
+    else:
+        lake.put("a", 'id,gate,note\n1,"",""\n2,A,""\n')
+    changes: dict[str, Any] = {"files": {"format": form, "options": {"header": "true"} if form == "csv" else {}}}
+    refused(lake, FailureReason.BAD_RECORDS, "1 of 2 rows", "gate 1", **changes)
+
+    ingested(lake, **changes, bad_records="Quarantine", quarantine_path=f"{lake.root}/bad")
+    assert lake.rows("id", "gate", "note") == [(2, "A", "")]
+    (found,) = quarantined(lake, "unfit")
+    assert found["column"] == "gate"
+    assert "empty" in found["reason"]
+
+
 @pytest.mark.parametrize("operation", sampled("Insert", "BulkInsert", "InsertOverwrite"))
 def test_every_operation_writes_the_declared_types(lake: Any, operation: str) -> None:
     declare(lake)
