@@ -8,6 +8,8 @@ from pyspark.sql.types import (
     BooleanType,
     ByteType,
     DateType,
+    DoubleType,
+    FloatType,
     IntegerType,
     LongType,
     ShortType,
@@ -147,7 +149,8 @@ def last_of_each(
     if task.operation is not WriteOperation.UPSERT:
         return frame.drop(SEQUENCE)
     ordering = [column_named(name) for name in definition.ordering_fields]
-    same = [*map(column_named, definition.record_key), *([] if one_of_each else ordering)]
+    alike = (*definition.record_key, *(() if one_of_each else definition.ordering_fields))
+    same = [_told_apart(frame.schema, name) for name in alike]
     if not _is_global(definition):
         same += [_folder_of(frame.schema, name) for name in definition.partition_by]
     latest = [one.desc() for one in ordering] if one_of_each else []
@@ -158,9 +161,15 @@ def last_of_each(
     return ranked.where((sf.col(_RANK) == 1) | sf.col(_ASIDE)).drop(_RANK, _ASIDE, SEQUENCE)
 
 
+def _told_apart(schema: StructType, name: str) -> Column:
+    """Return a column with a value per value of Hudi: Spark's windows take -0.0 for 0.0, and Hudi compares texts."""
+    column = column_named(name)
+    return column.cast("string") if isinstance(schema[name].dataType, FloatType | DoubleType) else column
+
+
 def _folder_of(schema: StructType, name: str) -> Column:
     """Return a partition column with a value per folder: an empty text shares the folder of null."""
-    column = column_named(name)
+    column = _told_apart(schema, name)
     return sf.nullif(column, sf.lit("")) if isinstance(schema[name].dataType, StringType) else column
 
 

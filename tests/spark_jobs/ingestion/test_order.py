@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
+from tests.spark_jobs.ingestion.results import ingested
 
 from hudi_jobs.contract import IngestionTask, TableDefinition
 from hudi_jobs.ingestion.order import last_of_each, lost_deletes, require_marks, with_mark_of_deletes
@@ -49,6 +50,25 @@ def test_rows_that_hudi_could_not_put_in_order_are_put_in_order(
     assert found.columns == ["id", "part", "at"]
     assert sorted((row["part"], row["at"]) for row in found.where("id IS NOT NULL").collect()) == kept
     assert found.where("id IS NULL").count() == 2, "rows without a key are counted one by one"
+
+
+@pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT"])
+def test_both_zeros_of_a_floating_key_partition_or_ordering_value_are_two_values_as_for_hudi(
+    lake: Any, kind: str
+) -> None:
+    """Spark's windows take -0.0 for 0.0; Hudi compares keys and folders as texts, and orders -0.0 before 0.0."""
+    rows = lake.spark.sql(
+        f"SELECT CAST(id AS {kind}) id, v, _sequence FROM VALUES ('0.0', 1, 1), ('-0.0', 2, 2), ('0.0', 3, 3), "
+        "('NaN', 4, 4), ('NaN', 5, 5) t(id, v, _sequence)"
+    )
+    for definition in (table(), table(partitionBy=["id"]), table(recordKey=["k"], orderingFields=["id"])):
+        keyed = rows.withColumn("k", sf.lit(1))
+        found = last_of_each(keyed, definition, task(), never())
+        assert sorted(row["v"] for row in found.collect()) == [2, 3, 5]
+    rows.drop("_sequence").coalesce(1).write.parquet(f"{lake.folder}/in/a")
+    ingested(lake, files={"format": "parquet", "options": {}})
+    keys = lake.spark.read.format("hudi").load(lake.base_path).select("_hoodie_record_key")
+    assert sorted(row[0] for row in keys.collect()) == ["-0.0", "0.0", "NaN"]
 
 
 def test_one_row_is_left_of_each_key_and_folder(spark: Any) -> None:
