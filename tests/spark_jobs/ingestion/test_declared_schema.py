@@ -176,6 +176,20 @@ def test_an_absent_column_needs_to_be_nullable(lake: Any) -> None:
     assert lake.rows() == [(1, None)]
 
 
+@pytest.mark.parametrize("form", ["csv", *sampled("parquet", "orc", "avro")])
+def test_a_column_that_only_some_files_have_is_named_with_a_file_that_lacks_it(lake: Any, form: str) -> None:
+    declare(lake, [column("id", "bigint"), column("gate", "string"), column("dt", "string")])
+    for name, sql in (("a", "SELECT 1L id, 'A' gate, 'x' dt"), ("b", "SELECT 2L id, 'x' dt")):
+        folder = f"{lake.folder}/{name}"
+        lake.spark.sql(sql).coalesce(1).write.format(form).option("header", "true").save(folder)
+        (part,) = Path(folder).glob("part-*")
+        part.rename(lake.landing / f"{name}.{form}")
+    options = {"header": "true"} if form == "csv" else {}
+    result = ingested(lake, files={"format": form, "options": options})
+    assert f"Columns that files lack are null in their rows: gate ({lake.source}/b.{form})" in result.message
+    assert lake.rows("id", "gate") == [(1, "A"), (2, None)]
+
+
 @pytest.mark.parametrize("form", sampled("parquet", "csv"))
 def test_an_empty_text_is_a_bad_row_where_its_partition_column_needs_a_value(lake: Any, form: str) -> None:
     """Hudi puts the row into the partition of null, and readers find null."""

@@ -58,6 +58,7 @@ def test_columns_are_found_by_name_whatever_the_case_and_the_first_missing_one_i
         require_declared(groups, ["id", "v"])
     assert left_out(groups, ["id"]) == "Left out 2 columns that are not declared: v, 'more\\n'."
     assert "v (b), 'more\\n' (2 files, such as a)" in lacking_some(groups)
+    assert lacking_some(groups, ["ID", "V"]) == "Columns that files lack are null in their rows: v (b)."
     assert (left_out(groups[:1], ["v", "id"]), lacking_some(groups[:1])) == ("", "")
 
 

@@ -87,3 +87,41 @@ def test_columns_of_orc_without_names_are_compared_by_position(lake: Any) -> Non
     refused(lake, FailureReason.SOURCE_UNREADABLE, "The column x", files={**files, "schemaDdl": "id BIGINT, x INT"})
     ingested(lake, files={**files, "schemaDdl": "id BIGINT, x BIGINT"})
     assert lake.rows("x") == [(2**40,)]
+
+
+NARROW_AND_WIDE = [
+    ("parquet", pa.int32(), pa.int64(), "INT", "BIGINT"),
+    ("orc", pa.int32(), pa.int64(), "INT", "BIGINT"),
+    ("orc", pa.float32(), pa.float64(), "FLOAT", "DOUBLE"),
+    ("parquet", pa.string(), pa.int64(), "STRING", "BIGINT"),
+    ("avro", "string", "long", "STRING", "BIGINT"),
+]
+
+
+@pytest.mark.parametrize(("form", "first", "second", "known", "has"), sampled(*NARROW_AND_WIDE, few=2))
+def test_column_of_two_types_in_two_files_is_refused_with_the_column_both_types_and_both_files(  # noqa: PLR0917
+    lake: Any, form: str, first: Any, second: Any, known: str, has: str
+) -> None:
+    for name, kind in (("a", first), ("b", second)):
+        value = "1" if kind in {pa.string(), "string"} else 1
+        lake.put(f"{name}.{form}", content_of(form, value if form == "avro" else pa.array([value], kind), kind))
+    told = f"The column x is {has.lower()} in the file {lake.source}/b.{form} and {known.lower()} in the file", "/a."
+    refused(lake, FailureReason.SCHEMA_INCOMPATIBLE, *told, files={"format": form, "options": {}})
+
+
+def test_remedies_for_a_narrow_and_a_wide_number_in_two_files_help(lake: Any) -> None:
+    def put(form: str) -> dict[str, Any]:
+        for nth, kind in enumerate((pa.int32(), pa.int64(), pa.int32())):
+            table = pa.table({"id": pa.array([nth], pa.int64()), "x": pa.array([nth], kind)})
+            path = lake.put(f"{nth}.{form}", b"", at=nth)
+            (orc if form == "orc" else parquet).write_table(table, path)
+        return {"format": form, "options": {}, "pathGlob": f"*.{form}"}
+
+    files = put("parquet")
+    refused(lake, FailureReason.SCHEMA_INCOMPATIBLE, "maxFilesPerRun to 1", files=files)
+    for _ in range(3):
+        ingested(lake, files=files, max_files=1)
+    assert lake.rows() == [(0, 0), (1, 1), (2, 2)]
+    files = put("orc")
+    refused(lake, FailureReason.SCHEMA_INCOMPATIBLE, "Declare the columns", "x as bigint", files=files)
+    ingested(lake, files={**files, "schemaDdl": "id BIGINT, x BIGINT"})

@@ -4,7 +4,7 @@ Spark 3.5 reads a large number of ORC as null, rounds decimals of ORC and Avro, 
 cuts off bits of Parquet's integers, all without a message.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pyspark.sql.types import (
     ArrayType,
@@ -13,16 +13,17 @@ from pyspark.sql.types import (
     DecimalType,
     IntegralType,
     MapType,
+    NullType,
     StringType,
     StructField,
     StructType,
 )
 
-from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract import FailureReason, FileFormat
 from hudi_jobs.ingestion.sources.files.footers import ParquetColumn
 from hudi_jobs.ingestion.sources.files.headers import quoted_name
 from hudi_jobs.ingestion.sources.files.orc_files import OrcColumns
-from hudi_jobs.schemas.types import can_widen, misfits
+from hudi_jobs.schemas.types import can_widen, fits, misfits, same
 from hudi_jobs.spark.failures import TaskFailed
 
 
@@ -50,6 +51,49 @@ def require_numbers_of_parquet(path: str, columns: Iterable[ParquetColumn], decl
         is_number = isinstance(wants, IntegralType | DecimalType)
         if is_number or (isinstance(wants, StringType | BinaryType) and isinstance(has, DecimalType)):
             raise _refusal(path, ".".join(column.path), column.kind, wants)
+
+
+class FileColumns:
+    """The types that columns have in the files of a run; adding a file that differs raises `TaskFailed`."""
+
+    def __init__(self, form: FileFormat) -> None:
+        self._form = form
+        self._known: dict[str, list[tuple[DataType, str]]] = {}
+
+    def add(self, path: str, columns: StructType) -> None:
+        """Compare the columns with those of the files before, as Spark merges them."""
+        for column in columns.fields:
+            known = self._known.setdefault(column.name, [])
+            for kind, other in known:
+                for at, has, wants in _unmergeable(column.dataType, kind, column.name):
+                    raise self._refusal(at, (has, path), (wants, other))
+            if not any(same(kind, column.dataType) for kind, _ in known):
+                known.append((column.dataType, path))
+
+    def _refusal(self, column: str, one: tuple[DataType, str], other: tuple[DataType, str]) -> TaskFailed:
+        (has, path), (known, before) = one, other
+        advice = "Write the files with the same type."
+        if column in self._known and (fits(has, known) or fits(known, has)):
+            wide = has if fits(has, known) else known
+            # Spark 3.5 reads a narrow number of ORC as a wide one, and refuses to in Parquet.
+            if self._form is FileFormat.ORC:
+                advice = f"Declare the columns of the source, with {quoted_name(column)} as {wide.simpleString()}."
+            else:
+                advice = "Write the files with the same type, or set maxFilesPerRun to 1, so that no run has both."
+        return TaskFailed(
+            FailureReason.SCHEMA_INCOMPATIBLE,
+            f"The column {quoted_name(column)} is {has.simpleString()} in the file {path} and {known.simpleString()} "
+            f"in the file {before}, and a run reads a column with one type. {advice}",
+        )
+
+
+def _unmergeable(one: DataType, other: DataType, at: str) -> Iterator[tuple[str, DataType, DataType]]:
+    """Yield the parts that Spark cannot merge, and both types; decimals of the same scale can be merged."""
+    found = [*misfits(one, other, at), *((name, has, wants) for name, wants, has in misfits(other, one, at))]
+    for name, has, wants in found:
+        both = isinstance(has, DecimalType) and isinstance(wants, DecimalType) and has.scale == wants.scale
+        if not both and not isinstance(has, NullType) and not isinstance(wants, NullType):
+            yield name, has, wants
 
 
 def _type_at(kind: DataType, path: tuple[str, ...]) -> DataType | None:

@@ -95,9 +95,14 @@ def require_same(groups: Sequence[HeaderGroup]) -> None:
         raise _missing(lacking, missing, list(wanted.values()), advice)
 
 
-def lacking_some(groups: Sequence[HeaderGroup]) -> str:
-    """Return a sentence about files without columns that other files of the run have, or an empty text."""
-    wanted = {name.lower(): name for group in groups for name in group.header}
+def lacking_some(groups: Sequence[HeaderGroup], among: Collection[str] | None = None) -> str:
+    """Return a sentence about files without columns that other files of the run have, or an empty text.
+
+    `among` are the columns that matter, in any case of letters; None for all.
+    """
+    known = None if among is None else {name.lower() for name in among}
+    names = (name for group in groups for name in group.header if known is None or name.lower() in known)
+    wanted = {name.lower(): name for name in names}
     without = {name: _paths_without(groups, key) for key, name in wanted.items()}
     absent = [f"{quoted_name(name)} ({_some_of(paths)})" for name, paths in without.items() if paths]
     return f"Columns that files lack are null in their rows: {listed(absent, _MOST_NAMED)}." if absent else ""

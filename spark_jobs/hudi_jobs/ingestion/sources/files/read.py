@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -16,13 +17,14 @@ from hudi_jobs.frames import GivenFiles
 from hudi_jobs.ingestion.rows import BASE64, CORRUPT_RECORD, Origin, SourceRows
 from hudi_jobs.ingestion.sources.files.avro_files import fields_of, schemas_of
 from hudi_jobs.ingestion.sources.files.file_types import (
+    FileColumns,
     require_numbers_of_parquet,
     require_types_of_file,
     require_types_of_orc,
 )
 from hudi_jobs.ingestion.sources.files.folder_columns import FOLDER_FILE, folder_columns, with_folder_columns
 from hudi_jobs.ingestion.sources.files.footers import ParquetColumn
-from hudi_jobs.ingestion.sources.files.headers import HeaderGroup, grouped, quoted_name, require_declared
+from hudi_jobs.ingestion.sources.files.headers import HeaderGroup, grouped, lacking_some, quoted_name, require_declared
 from hudi_jobs.ingestion.sources.files.orc_files import orc_columns, with_calendar
 from hudi_jobs.ingestion.sources.files.parquet_files import (
     as_stored,
@@ -90,18 +92,18 @@ def _opened(
     needed = [] if schema is None else [name for name in schema.fieldNames() if name not in optional]
     if source.format is FileFormat.PARQUET:
         options.setdefault("datetimerebasemode", spark.conf.get(ANCIENT_DATES_OF_SOURCES, "EXCEPTION") or "")
-        return _rows(spark, source, paths, _load_parquet(spark, source, options, schema, paths, needed=needed))
-    if source.format is FileFormat.AVRO:
-        return _rows(spark, source, paths, _load_avro(spark, source, options, schema, paths, needed=needed))
-    if source.format is FileFormat.ORC:
-        return _rows(spark, source, paths, _load_orc(spark, source, options, schema, paths, needed=needed))
+    if (load := _LOADERS.get(source.format)) is not None:
+        loaded = load(spark, source, options, schema, paths, needed=needed)
+        # Without declared columns, a column of any file is a column of all.
+        remark = lacking_some(loaded.headers) if schema is None else ""
+        return replace(_rows(spark, source, paths, loaded.frame), remark=remark)
     if source.format is FileFormat.JSON:
         frame = read_json(spark, options, schema, paths, refuses_others=refuses_others)
         rows = _rows(spark, source, paths, frame, may_be_corrupt=True)
         return replace(rows, origin=Origin("_metadata.file_path", "source_file", before_base64=BASE64))
-    if source.table_columns is not None:
-        optional = {*optional, *(one.name for one in source.table_columns.columns if one.nullable)}
-    files = CsvReader(spark, options, schema, adds_columns, optional, refuses_others=refuses_others).read(paths)
+    nullable = {one.name for one in source.table_columns.columns if one.nullable} if source.table_columns else ()
+    reader = CsvReader(spark, options, schema, adds_columns, optional, nullable, refuses_others=refuses_others)
+    files = reader.read(paths)
     rows = _rows(spark, source, paths, files.frame, may_be_corrupt=True)
     return replace(rows, origin=Origin(files.origin, "source_file"), remark=files.remark)
 
@@ -157,12 +159,6 @@ def raise_for_file(text: str, source: FileSource, paths: Sequence[str], error: E
     """Raise `TaskFailed` when an error's text shows that a file is at fault."""
     if is_storage_failure(text):
         return
-    if _MERGE_FAILED.search(text):
-        raise TaskFailed(
-            FailureReason.SCHEMA_INCOMPATIBLE,
-            f"The {source.format} files of {source.path} have columns of the same name and different types; "
-            "write them with the same type, or read fewer files per run.",
-        ) from error
     file = file_named_in(text, paths)
     if file is not None and (found := _OTHER_TYPE.search(text)):
         name, expected, kind = found.groups()
@@ -208,6 +204,13 @@ def _probe(spark: SparkSession, source: FileSource, paths: Sequence[str]) -> Non
             raise_for_file("\n".join((path, *(cause.message for cause in causes_of(error)))), source, [path], error)
 
 
+class _Loaded(NamedTuple):
+    """The rows of files, and the files by their columns."""
+
+    frame: DataFrame
+    headers: Sequence[HeaderGroup]
+
+
 def _load_avro(
     spark: SparkSession,
     source: FileSource,
@@ -216,19 +219,19 @@ def _load_avro(
     paths: Sequence[str],
     *,
     needed: Sequence[str],
-) -> DataFrame:
+) -> _Loaded:
     """Read each group of files with the same schema separately: Spark would use a single file's schema for all."""
     groups: dict[str, list[str]] = {}
     for path, own in zip(paths, schemas_of(spark, paths), strict=True):
         groups.setdefault(own, []).append(path)
-    if schema is not None and not {"avroschema", "positionalfieldmatching"} & options.keys():
-        named = [HeaderGroup(names, tuple(paths)) for own, paths in groups.items() if (names := fields_of(own))]
-        require_declared(named, needed)
+    by_name = not {"avroschema", "positionalfieldmatching"} & options.keys()
+    named = [HeaderGroup(names, tuple(paths)) for own, paths in groups.items() if by_name and (names := fields_of(own))]
     if schema is not None:
+        require_declared(named, needed)
         for members in groups.values():
             require_types_of_file(members[0], _load(spark, source, options, None, members[:1]).schema, schema)
     frames = [_load(spark, source, options, schema, members) for members in groups.values()]
-    return united(frames)
+    return _Loaded(united(frames, [members[0] for members in groups.values()]), named)
 
 
 def _load_parquet(
@@ -239,13 +242,13 @@ def _load_parquet(
     paths: Sequence[str],
     *,
     needed: Sequence[str],
-) -> DataFrame:
+) -> _Loaded:
     """Read the files with no type for columns without a value; Spark would make a type up."""
     footers = dict(zip(paths, parquet_columns(spark, paths), strict=True))
     wanted = None if schema is None else schema.fieldNames()
+    headers = grouped(paths, [tuple(dict.fromkeys(one.path[0] for one in columns)) for columns in footers.values()])
     if wanted is not None:
-        names = [tuple(dict.fromkeys(one.path[0] for one in columns)) for columns in footers.values()]
-        require_declared(grouped(paths, names), needed)
+        require_declared(headers, needed)
     require_readable(footers, wanted)
     if schema is not None:
         for path, columns in footers.items():
@@ -258,7 +261,7 @@ def _load_parquet(
         typed = None if schema is None else as_stored(schema, empty)
         frame = _load(spark, source, options, typed, members)
         frames.append(refitted(frame, without_guesses(frame.schema, empty) if schema is None else schema))
-    return united(frames)
+    return _Loaded(united(frames, [members[0] for members in groups.values()]), headers)
 
 
 def _load_orc(
@@ -269,15 +272,36 @@ def _load_orc(
     paths: Sequence[str],
     *,
     needed: Sequence[str],
-) -> DataFrame:
+) -> _Loaded:
     """Read the files with the calendar of each."""
     files = dict(zip(paths, orc_columns(spark, paths), strict=True))
+    headers = grouped(paths, [columns.names for columns in files.values()])
     if schema is not None:
-        require_declared(grouped(paths, [columns.names for columns in files.values()]), needed)
+        require_declared(headers, needed)
         for path, columns in files.items():
             require_types_of_orc(path, columns, schema)
     wanted = None if schema is None else schema.fieldNames()
-    return _load(spark, source, with_calendar(options, files, wanted), schema, paths)
+    return _Loaded(_load(spark, source, with_calendar(options, files, wanted), schema, paths), headers)
+
+
+def _types_differ(
+    spark: SparkSession, source: FileSource, options: Mapping[str, str], paths: Sequence[str]
+) -> TaskFailed:
+    """Return the refusal of files whose columns Spark cannot merge, with the first two files that differ."""
+    columns = FileColumns(source.format)
+    try:
+        for path in paths[:_MOST_PROBES]:
+            columns.add(path, _load(spark, source, options, None, [path]).schema)
+    except TaskFailed as found:
+        return found
+    return TaskFailed(
+        FailureReason.SCHEMA_INCOMPATIBLE,
+        f"The {source.format} files of {source.path} have columns of the same name and different types; write them "
+        "with the same type, or read fewer files per run.",
+    )
+
+
+_LOADERS = {FileFormat.PARQUET: _load_parquet, FileFormat.AVRO: _load_avro, FileFormat.ORC: _load_orc}
 
 
 def _load(
@@ -289,7 +313,12 @@ def _load(
 ) -> DataFrame:
     """Open files with the same schema; notes on columns in their footers, other than types, are ignored."""
     files, name = GivenFiles(spark, paths), source.format.value
-    frame = files.frame(name, schema=schema, options=options)
+    try:
+        frame = files.frame(name, schema=schema, options=options)
+    except Exception as error:
+        if len(paths) > 1 and any(_MERGE_FAILED.search(cause.message) for cause in causes_of(error)):
+            raise _types_differ(spark, source, options, paths) from error
+        raise
     described = schema_json(frame)
     plain = plain_type(described)
     return frame if plain == described else files.frame(name, schema=StructType.fromJson(plain), options=options)

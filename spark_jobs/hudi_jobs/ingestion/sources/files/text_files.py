@@ -9,7 +9,7 @@ from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from hudi_jobs.contract import FailureReason, FileFormat
 from hudi_jobs.frames import GivenFiles
@@ -23,6 +23,7 @@ from hudi_jobs.ingestion.sources.files.headers import (
     left_out,
     others_of,
     positions,
+    quoted_name,
     require_declared,
     require_same,
 )
@@ -76,25 +77,28 @@ def _no_text(field: StructField) -> TaskFailed:
     )
 
 
-def require_mergeable(one: StructType, other: StructType) -> None:
+def require_mergeable(schemas: Sequence[StructType], files: Sequence[str]) -> None:
     """Raise `TaskFailed` when a column has types without a common type in two files."""
-    types = {field.name: field.dataType for field in one.fields}
-    for field in other.fields:
-        known = types.get(field.name, field.dataType)
-        if not (fits(known, field.dataType) or fits(field.dataType, known)):
-            raise TaskFailed(
-                FailureReason.SCHEMA_INCOMPATIBLE,
-                f"The column {field.name} is {known.simpleString()} in one file and {field.dataType.simpleString()} "
-                "in another; write them with the same type, or read fewer files per run.",
-            )
+    known: dict[str, tuple[DataType, str]] = {}
+    for schema, file in zip(schemas, files, strict=True):
+        for field in schema.fields:
+            kind, before = known.setdefault(field.name, (field.dataType, file))
+            if not (fits(kind, field.dataType) or fits(field.dataType, kind)):
+                raise TaskFailed(
+                    FailureReason.SCHEMA_INCOMPATIBLE,
+                    f"The column {quoted_name(field.name)} is {field.dataType.simpleString()} in the file {file} and "
+                    f"{kind.simpleString()} in the file {before}; write them with the same type.",
+                )
 
 
-def united(frames: Sequence[DataFrame]) -> DataFrame:
-    """Return the rows of all frames by the names of columns; missing columns are null."""
+def united(frames: Sequence[DataFrame], files: Sequence[str]) -> DataFrame:
+    """Return the rows of all frames by the names of columns; missing columns are null.
+
+    `files` has a file of each frame, for messages.
+    """
     if any(has_untyped(frame.schema) for frame in frames):
         frames = with_common_types(frames)
-    for frame in frames[1:]:
-        require_mergeable(frames[0].schema, frame.schema)
+    require_mergeable([frame.schema for frame in frames], files)
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
 
 
@@ -124,8 +128,10 @@ class CsvReader:
     options: Mapping[str, str]
     declared: StructType | None
     adds_columns: bool
-    optional: Collection[str] = ()
-    """Declared columns that a header may lack."""
+    in_folders: Collection[str] = ()
+    """Declared columns with their values in the names of folders, which a header may lack."""
+    nullable: Collection[str] = ()
+    """Declared columns that are null in files with headers that lack them."""
     refuses_others: bool = False
     """Whether a column that is not declared ends the run."""
 
@@ -144,7 +150,7 @@ class CsvReader:
         if len(frames) == 1:
             return CsvFiles(frames[0], remark=remark)
         placed = [frame.withColumn(SOURCE_FILE, sf.col(_HIDDEN_FILE)) for frame in frames]
-        return CsvFiles(united(placed), SOURCE_FILE, remark)
+        return CsvFiles(united(placed, [group.paths[0] for group in groups]), SOURCE_FILE, remark)
 
     def _remark(self, groups: Sequence[HeaderGroup]) -> str:
         if len(groups) > MOST_HEADERS:
@@ -155,10 +161,11 @@ class CsvReader:
             )
         if self.declared is not None:
             names = [field.name for field in _own(self.declared)]
-            require_declared(groups, [name for name in names if name not in self.optional])
+            require_declared(groups, [name for name in names if name not in {*self.in_folders, *self.nullable}])
             if self.refuses_others:
                 require_declared_only(others_of(groups, names))
-            return left_out(groups, names)
+            absent = lacking_some(groups, [name for name in self.nullable if name not in self.in_folders])
+            return f"{left_out(groups, names)} {absent}".strip()
         if not self.adds_columns:
             require_same(groups)
         return lacking_some(groups)
