@@ -19,10 +19,10 @@ from hudi_operator.api.status.table_parts import OwnerStatus
 from hudi_operator.api.values.base import Model
 from hudi_operator.cli.preflight.answers import preflight_document, preflight_text, summary, worst_of
 from hudi_operator.cli.preflight.check import ClusterState, Line, Verdict
+from hudi_operator.cli.preflight.check_order import CHECKS
 from hudi_operator.cli.preflight.checks.definitions import has_these_definitions
 from hudi_operator.cli.preflight.checks.rights import CLUSTER_WIDE, IN_ITS_NAMESPACE
 from hudi_operator.cli.preflight.checks.unreadable import deprecated_fields
-from hudi_operator.cli.preflight.registry import CHECKS
 from hudi_operator.cli.render.view import TableView
 
 Document = dict[str, Any]

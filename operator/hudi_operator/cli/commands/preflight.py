@@ -8,8 +8,8 @@ from hudi_operator.cli.base.exit_codes import FOUND, OK
 from hudi_operator.cli.base.output import has_colour, output_option
 from hudi_operator.cli.preflight.answers import preflight_document, preflight_text, summary, worst_of
 from hudi_operator.cli.preflight.check import Verdict
+from hudi_operator.cli.preflight.check_order import CHECKS
 from hudi_operator.cli.preflight.observe import read_cluster
-from hudi_operator.cli.preflight.registry import CHECKS
 from hudi_operator.cli.render.text import value_as
 
 
