@@ -24,7 +24,7 @@ NAMES = st.one_of(
     st.sampled_from(
         ["_SUCCESS", ".hidden", "a.csv", "b.csv", "p=1", "p=%2F", "_temporary", "[a].csv", "a b.csv", "*", "?"]
     ),
-    st.text(st.characters(exclude_characters="/\0"), min_size=1, max_size=8).filter(
+    st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=8).filter(
         lambda name: name not in {".", ".."}
     ),
 )
