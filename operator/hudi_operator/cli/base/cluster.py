@@ -4,16 +4,16 @@ The Kubernetes client is imported when a command connects, so that help and comp
 """
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from hudi_jobs.contract.wording import escaped, shortened
+from hudi_jobs.contract.wording import escaped
 from hudi_operator.cli.base.app import Option, combined
 from hudi_operator.cli.base.exit_codes import FOUND, NO_ACCESS
+from hudi_operator.cli.base.object_names import ObjectName
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -24,8 +24,6 @@ T = TypeVar("T")
 
 TIMEOUT_SECONDS = 20.0
 _COMPLETION_SECONDS = 3.0
-_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-_SHOWN = 80
 
 
 class Place(NamedTuple):
@@ -49,24 +47,6 @@ class NoAccess(Failed):
     """The cluster does not answer, or does not allow the request."""
 
     exit_code = NO_ACCESS
-
-
-def is_name(text: str) -> bool:
-    """Tell whether an object of the cluster can have this name."""
-    return _NAME.fullmatch(text) is not None
-
-
-class ObjectName(click.ParamType[str]):
-    """The name of an object of the cluster; a text that is no name is refused before any request."""
-
-    name = "name"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name."""
-        if not is_name(value):
-            shown = repr(shortened(value, _SHOWN))
-            self.fail(f"{shown} is no name: names have lower-case letters, digits, '-' and '.'.", param, ctx)
-        return value
 
 
 def cluster_options(function: Callable[..., int]) -> Callable[..., int]:

@@ -1,7 +1,6 @@
 """`hudi-operator adopt`: prints resources for observing the tables below a prefix, as a stream of YAML."""
 
 import math
-import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,10 +15,9 @@ from hudi_operator.adoption.draft import Draft, draft_of
 from hudi_operator.adoption.evidence import Evidence, Unreadable, read_evidence
 from hudi_operator.adoption.search import Found, SearchLimits, find_tables
 from hudi_operator.cli.base.app import command as declare
+from hudi_operator.cli.base.object_names import ObjectName
 from hudi_operator.cli.base.store import s3_options, store_options
 from hudi_operator.storage import S3Options, StorageError, open_filesystem
-
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 _SHOWN = 300
 _AT_ONCE = 8
@@ -52,18 +50,6 @@ class _Bounded(click.ParamType[float]):
         return number
 
 
-class _ObjectName(click.ParamType[str]):
-    """The name of a Kubernetes object."""
-
-    name = "name"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name."""
-        if not _NAME.fullmatch(str(value)):
-            self.fail(f"{value!r} is no name of a Kubernetes object", param, ctx)
-        return str(value)
-
-
 _LIMITS = SearchLimits()
 
 
@@ -81,8 +67,8 @@ def _limit(name: str, default: float, meaning: str, *, least: int = 1, most: int
 )
 @click.argument("prefix", help="Folder or URL that tables lie below.")
 @click.option("-o", "--output", type=click.Choice(["yaml"]), default="yaml", expose_value=False, help="The format.")
-@click.option("--namespace", metavar="NAME", type=_ObjectName(), help="Namespace of the resources.")
-@click.option("--class", "table_class", metavar="NAME", type=_ObjectName(), help="tableClassName of the resources.")
+@click.option("--namespace", metavar="NAME", type=ObjectName(), help="Namespace of the resources.")
+@click.option("--class", "table_class", metavar="NAME", type=ObjectName(), help="tableClassName of the resources.")
 @_limit("depth", _LIMITS.depth, "Most folders between the prefix and a table", least=0, most=32)
 @_limit("folders", _LIMITS.folders, "Most folders to list")
 @_limit("tables", _LIMITS.tables, "Most tables to write")

@@ -10,8 +10,9 @@ from hudi_jobs.contract.wording import escaped
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.app import program
-from hudi_operator.cli.base.cluster import Failed, ObjectName, Place, cluster_options, in_cluster, table_argument
+from hudi_operator.cli.base.cluster import Failed, Place, cluster_options, in_cluster, table_argument
 from hudi_operator.cli.base.exit_codes import FOUND, OK
+from hudi_operator.cli.base.object_names import ObjectName
 from hudi_operator.cli.base.output import has_colour
 from hudi_operator.cli.base.read import table_of
 from hudi_operator.cli.base.write import confirm

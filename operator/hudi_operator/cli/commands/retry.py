@@ -7,8 +7,9 @@ import click
 from hudi_operator.api.resources import parse_operation
 from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.cli.base.app import command as declare
-from hudi_operator.cli.base.cluster import Failed, ObjectName, Place, cluster_options, in_cluster, table_argument
+from hudi_operator.cli.base.cluster import Failed, Place, cluster_options, in_cluster, table_argument
 from hudi_operator.cli.base.exit_codes import WRITE_CODES
+from hudi_operator.cli.base.object_names import ObjectName
 from hudi_operator.cli.base.read import operation_of
 from hudi_operator.cli.base.requests import request_run
 from hudi_operator.cli.base.write import print_created, suffix

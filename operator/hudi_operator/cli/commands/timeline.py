@@ -12,8 +12,9 @@ import click
 from hudi_jobs.contract.wording import escaped
 from hudi_operator.cli.base.app import command as declare
 from hudi_operator.cli.base.app import program
-from hudi_operator.cli.base.cluster import Place, TableName, cluster_options, in_cluster, is_name, without_kind
+from hudi_operator.cli.base.cluster import Place, TableName, cluster_options, in_cluster, without_kind
 from hudi_operator.cli.base.exit_codes import FOUND, OK
+from hudi_operator.cli.base.object_names import is_name
 from hudi_operator.cli.base.store import s3_options, store_options
 from hudi_operator.cli.base.store_reads import print_timelines
 

@@ -14,7 +14,8 @@ from hudi_operator.api.status.conditions import ConditionStatus, ConditionType
 from hudi_operator.api.status.operation_status import OperationState
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.cli.base.app import command as declare
-from hudi_operator.cli.base.cluster import Failed, ObjectName, Place, cluster_options, in_cluster, table_argument
+from hudi_operator.cli.base.cluster import Failed, Place, cluster_options, in_cluster, table_argument
+from hudi_operator.cli.base.object_names import ObjectName
 from hudi_operator.cli.base.read import operation_of, table_of
 from hudi_operator.cli.render.view import TableView, operation_status
 

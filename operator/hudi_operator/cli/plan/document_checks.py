@@ -9,7 +9,7 @@ from hudi_operator.api.crd.definitions import structural_schema
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.values.base import GROUP, VERSION
-from hudi_operator.cli.base.cluster import is_name
+from hudi_operator.cli.base.object_names import is_name
 from hudi_operator.cli.plan.files import Resource
 
 SPECS: Mapping[str, type[BaseModel]] = {"HudiTable": HudiTableSpec, "HudiTableClass": HudiTableClassSpec}
